@@ -3,13 +3,14 @@ package checker
 import (
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
 // An ask is a sequence of tries of a client to acquire a lock: tries that follow each other with nothing but waiting in between.
 type ask struct {
 	client, lock string
-	stretch
+	facts.Stretch
 	first, last int // the first invocation and the last outcome; -1 if there was none
 	tries       int
 	got         bool // the last try obtained a lease
@@ -32,19 +33,19 @@ func (ix *index) asks() []ask {
 			continue
 		}
 		n, retry := open[e.Process]
-		if retry = retry && asks[n].lock == e.Lock && e.At-asks[n].to <= ix.gap(); !retry {
+		if retry = retry && asks[n].lock == e.Lock && e.At-asks[n].To <= ix.gap(); !retry {
 			n = len(asks)
-			asks = append(asks, ask{client: e.Process, lock: e.Lock, stretch: stretch{from: e.At}, first: i})
+			asks = append(asks, ask{client: e.Process, lock: e.Lock, Stretch: facts.Stretch{From: e.At}, first: i})
 		}
 		a := &asks[n]
 		a.tries++
 		delete(open, e.Process)
-		out, answered := ix.outcome[i]
+		out, answered := ix.Outcome[i]
 		if !answered {
-			a.last, a.to = -1, ix.goneAfter(e.Process, i)
+			a.last, a.To = -1, ix.goneAfter(e.Process, i)
 			continue
 		}
-		a.last, a.to, a.got = out, ix.at(out), ix.Events[out].Kind == history.OK
+		a.last, a.To, a.got = out, ix.At(out), ix.Events[out].Kind == history.OK
 		if !a.got {
 			open[e.Process] = n
 		}
@@ -54,10 +55,10 @@ func (ix *index) asks() []ask {
 
 // goneAfter returns when a client crashed or exited after event i; the end of the history if it did not.
 func (ix *index) goneAfter(client string, i int) time.Duration {
-	gone := ix.at(len(ix.Events))
-	for _, j := range []int{first(ix.crashes[client], i), first(ix.exits[client], i)} {
+	gone := ix.At(len(ix.Events))
+	for _, j := range []int{facts.After(ix.Crashes[client], i), facts.After(ix.Exits[client], i)} {
 		if j >= 0 {
-			gone = min(gone, ix.at(j))
+			gone = min(gone, ix.At(j))
 		}
 	}
 	return gone

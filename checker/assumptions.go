@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -29,7 +30,7 @@ func unmet(ix *index, musts []Must) []string {
 func (ix *index) unended() string {
 	var ops []string
 	for i, e := range ix.Events {
-		if _, ended := ix.outcome[i]; !ended && e.Kind == history.Invoke && first(ix.crashes[e.Process], i) < 0 && first(ix.exits[e.Process], i) < 0 {
+		if _, ended := ix.Outcome[i]; !ended && e.Kind == history.Invoke && facts.After(ix.Crashes[e.Process], i) < 0 && facts.After(ix.Exits[e.Process], i) < 0 {
 			ops = append(ops, fmt.Sprintf("%s of %s, which began at %s", e.Op, e.Process, history.Seconds(e.At)))
 		}
 	}
@@ -41,15 +42,10 @@ func (ix *index) unended() string {
 
 // neverBit returns the injections of faults that had no effect.
 func (ix *index) neverBit() []int {
-	settled := map[int]bool{0: true} // faults that bit, or were returned already; number 0 is a consequence of another fault
-	for _, e := range ix.Events {
-		if e.Kind == history.Bite {
-			settled[e.ID] = true
-		}
-	}
+	settled := map[int]bool{0: true} // faults that were returned already; number 0 is a consequence of another fault
 	var idle []int
 	for i, e := range ix.Events {
-		if e.Kind == history.Injected && !settled[e.ID] {
+		if e.Kind == history.Injected && !settled[e.ID] && !ix.Bitten[e.ID] {
 			settled[e.ID] = true
 			idle = append(idle, i)
 		}
@@ -68,7 +64,7 @@ func (ix *index) idle() []string {
 // whyIdle says why a fault had no effect, where that is known.
 func (ix *index) whyIdle(i int) string {
 	e := ix.Events[i]
-	switch gone := ix.exits[e.Process]; {
+	switch gone := ix.Exits[e.Process]; {
 	case e.Op == history.Missed:
 		return ": its moment never came"
 	case len(gone) > 0 && gone[0] < i:
@@ -82,5 +78,5 @@ func (ix *index) whyIdle(i int) string {
 // setsUnreadClock reports whether a fault that had no effect set a clock of a client.
 func (ix *index) setsUnreadClock(i int) bool {
 	e := ix.Events[i]
-	return !ix.servers[e.Process] && e.Process != history.ResourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
+	return !ix.Servers[e.Process] && e.Process != history.ResourceName && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
 }

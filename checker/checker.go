@@ -1,15 +1,7 @@
 // Package checker judges what happened in a run.
 //
 // It is a pure function of a history: it knows no lock, no Redis and no clock of its own, so that a newer checker can judge a
-// saved history again. Everything is defined by events, and not by what a lock says about itself.
-//
-//   - A lease is granted by the node event that completes the last majority of nodes with its key before Acquire returns.
-//     A key that is gone is no longer a vote, so that tries with one token do not add up. This event determines the order of
-//     grants: a reply that is held for 12 s does not make its receiver the newer holder. A key that a client sets on a promoted
-//     replica is a vote of the node that the replica replaced; a replicated key is not a vote.
-//   - A client holds the lease from the return of Acquire. The hold ends when the client invokes Release, crashes, exits, or
-//     learns that the lease is lost, or when its own steady clock reaches the end of the lease, whichever comes first. An
-//     extension in time moves that end; one that comes too late begins another hold of the same lease.
+// saved history again. What a history shows, such as who held which lease when, is read by package [facts].
 //
 // A run whose faults did not bite, or whose dangerous states did not occur, proves nothing, and has the verdict UNKNOWN.
 package checker
@@ -19,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/sim/history"
+	"lockstep/checker/facts"
 )
 
 // A Status says whether one property held in one run.
@@ -101,14 +93,14 @@ func (r Result) Status(p Property) Status {
 	return Unknown
 }
 
-// Check judges a history. It never panics: a history that contradicts itself is UNKNOWN, and Unmet says where.
+// Check judges what a history shows. It never panics: a history that contradicts itself is UNKNOWN, and Unmet says where.
 //
 // UNKNOWN outranks UNSAFE if the run was not the one described (a fault without effect, an unmet must, a cap), because then its
 // violations are those of another run. If a property cannot be judged, the run is UNKNOWN only if no other property is violated.
 // The same applies to code that ran during a pause: a violation that it cannot have caused counts.
-func Check(h *history.History, musts []Must) Result {
+func Check(f *facts.Facts, musts []Must) Result {
 	var r Result
-	if err := WellFormed(h); err != nil {
+	if err := f.Malformed; err != nil {
 		for _, p := range Properties() {
 			r.Statuses = append(r.Statuses, PropertyStatus{p, Unknown})
 		}
@@ -116,7 +108,7 @@ func Check(h *history.History, musts []Must) Result {
 		return r
 	}
 
-	ix := newIndex(h)
+	ix := &index{f}
 	var open []string // why properties could not be judged
 	for _, p := range Properties() {
 		found, unknown := ruleOf(p).judge(ix)

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
-
-	"pgregory.net/rapid"
 )
 
 // calm is a run without violations; the other two have some.
@@ -104,7 +105,7 @@ func TestCheckVerdict(t *testing.T) {
 				musts = append(musts, parseMust(t, m))
 			}
 			h := handmade.History(t, c.story)
-			r := Check(h, musts)
+			r := Check(facts.Of(h), musts)
 			if r.Verdict != c.verdict || len(r.Violations) != c.violations || !slices.Equal(r.Unmet, c.unmet) {
 				t.Errorf("%s with %d violations, unmet %q; want %s with %d, unmet %q", r.Verdict, len(r.Violations), r.Unmet, c.verdict, c.violations, c.unmet)
 			}
@@ -145,7 +146,7 @@ func checkResult(t testing.TB, h *history.History, r Result) {
 }
 
 func TestResultJSON(t *testing.T) {
-	b, err := json.Marshal(Check(handmade.History(t, zombie), nil))
+	b, err := json.Marshal(Check(facts.Of(handmade.History(t, zombie)), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,12 +179,12 @@ func everyMust(t testing.TB) []Must {
 // exercise calls everything that takes a history, and returns the result of [Check].
 func exercise(t testing.TB, h *history.History, musts []Must) Result {
 	before := slices.Clone(h.Events)
-	r := Check(h, musts)
+	r := Check(facts.Of(h), musts)
 	checkResult(t, h, r)
 	for _, m := range musts {
-		m.Met(h)
+		m.Met(facts.Of(h))
 	}
-	for _, l := range Leases(h) {
+	for _, l := range facts.Of(h).Holds {
 		_ = l.String()
 	}
 	if !slices.Equal(before, h.Events) {
@@ -198,7 +199,7 @@ func TestCheckSurvivesGarbage(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := handmade.Garbage(rt)
 		exercise(t, h, musts)
-		sound[WellFormed(h) == nil]++
+		sound[facts.Of(h).Malformed == nil]++
 	})
 	if sound[true] == 0 && !testing.Short() { // -short draws twenty, of which about one in six is sound
 		t.Error("no history got past the first look")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -16,13 +17,13 @@ import (
 
 // stillLate reports whether an act under l would still have taken effect too late: after the grant of a newer lease, and
 // after the act under the newer lease that took place at after. The act took effect at the instant at; its request was sent at sent.
-func (ix *index) stillLate(at, sent time.Duration, l, newer *Lease, after time.Duration, kept []Assumption) bool {
+func (ix *index) stillLate(at, sent time.Duration, l, newer *facts.Lease, after time.Duration, kept []Assumption) bool {
 	granted := ix.grantedIf(l, newer, kept)
 	if granted == never || slices.Contains(kept, BoundedClockError) && ix.misledByClock(l, sent) {
 		return false
 	}
 	// The older lease may have its majority only because keys that newer already had were gone.
-	if broken, _ := ix.succession(newer, l).blame(ix.enough()); broken != None && slices.Contains(kept, broken) {
+	if broken, _ := ix.succession(newer, l).blame(ix.Enough()); broken != None && slices.Contains(kept, broken) {
 		return false
 	}
 	would := ix.landed(at, sent, l, kept)
@@ -32,10 +33,10 @@ func (ix *index) stillLate(at, sent time.Duration, l, newer *Lease, after time.D
 // misledByClock reports whether a client sent a request under a lease only because of a wrong clock. Its last check before that passed,
 // though a TTL or more had gone by since the client had asked for the lease, or for its extension: either the end that it had been told
 // was too late, or that end was past, and the wall clock had been set back since.
-func (ix *index) misledByClock(l *Lease, sent time.Duration) bool {
+func (ix *index) misledByClock(l *facts.Lease, sent time.Duration) bool {
 	check, found := time.Duration(0), false
 	for i, e := range ix.Events {
-		if ix.at(i) > sent {
+		if ix.At(i) > sent {
 			break
 		}
 		if e.Process == l.Client && e.Op == history.Check && e.Kind == history.OK && e.Lease == l.Label {
@@ -48,9 +49,9 @@ func (ix *index) misledByClock(l *Lease, sent time.Duration) bool {
 }
 
 // landed returns when an act under l would have taken effect. It took effect at the instant at; its request was sent at sent.
-func (ix *index) landed(at, sent time.Duration, l *Lease, kept []Assumption) time.Duration {
+func (ix *index) landed(at, sent time.Duration, l *facts.Lease, kept []Assumption) time.Duration {
 	would := at - ix.ahead(l, sent, kept)
-	if slices.Contains(kept, BoundedDelay) && ix.outOfReach(at-sent) {
+	if slices.Contains(kept, BoundedDelay) && ix.OutOfReach(at-sent) {
 		would -= at - sent
 	}
 	return would
@@ -58,7 +59,7 @@ func (ix *index) landed(at, sent time.Duration, l *Lease, kept []Assumption) tim
 
 // replaced reports whether a write under a newer lease would have overwritten the change lost before over did. Both lost and over are
 // changes under l.
-func (ix *index) replaced(lost, over change, l, newer *Lease, kept []Assumption) bool {
+func (ix *index) replaced(lost, over change, l, newer *facts.Lease, kept []Assumption) bool {
 	granted := ix.grantedIf(l, newer, kept)
 	if granted == never || lost.lease != l.Label {
 		return false
@@ -74,7 +75,7 @@ func (ix *index) replaced(lost, over change, l, newer *Lease, kept []Assumption)
 }
 
 // doneIf returns when an act at the instant t under the newer lease would have taken place, had the lease been granted at granted.
-func (ix *index) doneIf(newer *Lease, granted, t time.Duration, kept []Assumption) time.Duration {
+func (ix *index) doneIf(newer *facts.Lease, granted, t time.Duration, kept []Assumption) time.Duration {
 	ahead := newer.Granted - granted
 	if t <= newer.From {
 		return t - ahead
@@ -84,7 +85,7 @@ func (ix *index) doneIf(newer *Lease, granted, t time.Duration, kept []Assumptio
 
 // fencedOff reports whether the resource would have rejected a request under l at the instant at, because it had already accepted
 // one with a higher token.
-func (ix *index) fencedOff(l, newer *Lease, granted, at time.Duration, kept []Assumption) bool {
+func (ix *index) fencedOff(l, newer *facts.Lease, granted, at time.Duration, kept []Assumption) bool {
 	if ix.Meta.Resource != "fenced" || newer.Fence <= l.Fence && !slices.Contains(kept, DurableNodes) {
 		return false
 	}
@@ -97,7 +98,7 @@ func (ix *index) fencedOff(l, newer *Lease, granted, at time.Duration, kept []As
 }
 
 // ahead returns how much earlier the client of a lease would have done what it did at the instant t.
-func (ix *index) ahead(l *Lease, t time.Duration, kept []Assumption) time.Duration {
+func (ix *index) ahead(l *facts.Lease, t time.Duration, kept []Assumption) time.Duration {
 	if l.InvokeEvent < 0 {
 		return ix.follow(l.Client, l.ReturnEvent, ix.Events[l.ReturnEvent], 0, t, kept, false)
 	}
@@ -112,7 +113,7 @@ func (ix *index) follow(client string, from int, was history.Event, ahead, t tim
 	if rival {
 		own = slices.DeleteFunc(slices.Clone(kept), func(a Assumption) bool { return a != BoundedDelay })
 	}
-	for in := first(ix.invokes[client], from); in >= 0 && ix.at(in) <= t; in = first(ix.invokes[client], in) {
+	for in := facts.After(ix.Invokes[client], from); in >= 0 && ix.At(in) <= t; in = facts.After(ix.Invokes[client], in) {
 		e := ix.Events[in]
 		if e.At < was.At {
 			continue // an operation that ran concurrently with another
@@ -122,16 +123,16 @@ func (ix *index) follow(client string, from int, was history.Event, ahead, t tim
 			ahead = ix.vacant(in, ahead)
 		}
 		was = ix.outcomeBy(in, t)
-		s := stretch{e.At, was.At}
+		s := facts.Stretch{From: e.At, To: was.At}
 		ahead = ix.heldUp(client, e.Op, s, ahead, own)
 		if taken := ix.excess(client, e.Op, s, own, rival); slices.Contains(own, BoundedDelay) && !slices.Contains(own, BoundedPause) {
-			ahead = s.to - ix.worked(client, s.from-ahead, s, taken)
+			ahead = s.To - ix.worked(client, s.From-ahead, s, taken)
 		} else {
 			ahead += taken
 		}
 	}
 	if was.At < t && slices.Contains(own, BoundedPause) { // the lock acts between operations, for example to renew
-		total, _ := ix.paused(client, was.At, t)
+		total, _ := ix.Paused(client, was.At, t)
 		ahead += total
 	}
 	return ahead
@@ -139,12 +140,12 @@ func (ix *index) follow(client string, from int, was history.Event, ahead, t tim
 
 // worked returns when a client would have ended the operation in s, had it begun it at from and spent taken less on it. Pauses
 // during the operation delay that end.
-func (ix *index) worked(client string, from time.Duration, s stretch, taken time.Duration) time.Duration {
-	paused, _ := ix.paused(client, s.from, s.to)
-	end := from + s.to - s.from - taken - paused
+func (ix *index) worked(client string, from time.Duration, s facts.Stretch, taken time.Duration) time.Duration {
+	paused, _ := ix.Paused(client, s.From, s.To)
+	end := from + s.To - s.From - taken - paused
 	for _, p := range ix.struck(client) {
-		if s.from < p.to && from < p.to && p.from < end {
-			end += p.to - max(from, p.from)
+		if s.From < p.To && from < p.To && p.From < end {
+			end += p.To - max(from, p.From)
 		}
 	}
 	return end
@@ -154,21 +155,21 @@ func (ix *index) worked(client string, from time.Duration, s stretch, taken time
 // ahead: not before the keys of other leases were gone.
 func (ix *index) vacant(in int, ahead time.Duration) time.Duration {
 	e := ix.Events[in]
-	if before := last(ix.invokes[e.Process], in); before >= 0 && ix.Events[before].Op == history.Acquire {
-		if out, ok := ix.outcome[before]; ok && ix.Events[out].Kind != history.OK {
+	if before := facts.Before(ix.Invokes[e.Process], in); before >= 0 && ix.Events[before].Op == history.Acquire {
+		if out, ok := ix.Outcome[before]; ok && ix.Events[out].Kind != history.OK {
 			return 0
 		}
 	}
-	out, ok := ix.outcome[in]
+	out, ok := ix.Outcome[in]
 	if !ok {
 		return ahead
 	}
 	label := ix.Events[out].Lease
-	for _, n := range ix.livesOf[label] {
-		own := ix.lives[n]
-		for _, k := range ix.lives {
-			if k.label != label && k.node == own.node && k.key == own.key && k.from < own.from {
-				ahead = min(ahead, max(0, e.At-ix.at(k.to)))
+	for _, n := range ix.LivesOf[label] {
+		own := ix.Lives[n]
+		for _, k := range ix.Lives {
+			if k.Label != label && k.Node == own.Node && k.Key == own.Key && k.From < own.From {
+				ahead = min(ahead, max(0, e.At-ix.At(k.To)))
 			}
 		}
 	}
@@ -177,25 +178,25 @@ func (ix *index) vacant(in int, ahead time.Duration) time.Duration {
 
 // heldUp returns how much earlier a client would have ended an operation, had it begun it earlier by ahead: it may have had to wait
 // until another process resumed or a link healed.
-func (ix *index) heldUp(client, op string, s stretch, ahead time.Duration, kept []Assumption) time.Duration {
+func (ix *index) heldUp(client, op string, s facts.Stretch, ahead time.Duration, kept []Assumption) time.Duration {
 	if slices.Contains(kept, BoundedDelay) {
 		return ahead
 	}
 	if atResource(op) {
-		shut := merge(slices.Concat(ix.stretches(ix.pauses[history.ResourceName]), ix.shutOff(client, history.ResourceName)))
-		return resumed(shut, s.from) - resumed(shut, s.from-ahead)
+		shut := facts.Merge(slices.Concat(ix.Stretches(ix.Pauses[history.ResourceName]), ix.ShutOff(client, history.ResourceName)))
+		return resumed(shut, s.From) - resumed(shut, s.From-ahead)
 	}
-	for _, i := range ix.tardy[client] {
+	for _, i := range ix.Tardy[client] {
 		e := ix.Events[i]
-		if e.Sent < s.from || e.At > s.to {
+		if e.Sent < s.From || e.At > s.To {
 			continue
 		}
 		other := e.By
 		if other == client {
 			other = e.Process
 		}
-		for _, b := range merge(slices.Concat(ix.stretches(ix.pauses[other]), ix.apart(client, other))) {
-			if b.from <= e.Sent-ahead && e.Sent < b.to && b.to <= e.At && !ix.outOfReach(e.At-b.to) {
+		for _, b := range facts.Merge(slices.Concat(ix.Stretches(ix.Pauses[other]), ix.Apart(client, other))) {
+			if b.From <= e.Sent-ahead && e.Sent < b.To && b.To <= e.At && !ix.OutOfReach(e.At-b.To) {
 				return 0
 			}
 		}
@@ -215,7 +216,7 @@ func atResource(op string) bool {
 
 // outcomeBy returns the outcome of an operation, or an event at the instant t if it had no outcome by then.
 func (ix *index) outcomeBy(in int, t time.Duration) history.Event {
-	if out, ok := ix.outcome[in]; ok && ix.at(out) <= t {
+	if out, ok := ix.Outcome[in]; ok && ix.At(out) <= t {
 		return ix.Events[out]
 	}
 	return history.Event{At: t}
@@ -226,15 +227,15 @@ func (ix *index) outcomeBy(in int, t time.Duration) history.Event {
 // any other stays where it is.
 func (ix *index) aheadAfter(was, e history.Event, ahead time.Duration, kept []Assumption) time.Duration {
 	slept := e.Slept
-	if end := when(ix.clocks[e.Process], was.Clock+e.Slept); e.Slept > 0 && end < history.NoEnd {
+	if end := facts.When(ix.Clocks[e.Process], was.Clock+e.Slept); e.Slept > 0 && end < history.NoEnd {
 		slept = end - was.At
 	}
 	ready := max(was.At+slept, e.NotBefore)
-	paused, _ := ix.paused(e.Process, was.At, e.At)
+	paused, _ := ix.Paused(e.Process, was.At, e.At)
 	late := min(max(0, e.At-ready), paused)
 	rest := e.At - ready - late
-	pauses := ix.stretches(ix.pauses[e.Process])
-	moves := slices.ContainsFunc(pauses, func(p stretch) bool { return p.from == was.At || p.from == ready })
+	pauses := ix.Stretches(ix.Pauses[e.Process])
+	moves := slices.ContainsFunc(pauses, func(p facts.Stretch) bool { return p.From == was.At || p.From == ready })
 	if slices.Contains(kept, BoundedClockError) {
 		slept = e.Slept
 	}
@@ -251,19 +252,19 @@ func (ix *index) aheadAfter(was, e history.Event, ahead time.Duration, kept []As
 
 // struck returns the pauses of a client that were injected from outside. A pause that is a step of its lane begins right after an
 // outcome.
-func (ix *index) struck(client string) []stretch {
-	return slices.DeleteFunc(ix.stretches(ix.pauses[client]), func(p stretch) bool {
-		return slices.ContainsFunc(ix.invokes[client], func(in int) bool {
-			out, ok := ix.outcome[in]
-			return ok && ix.at(out) == p.from
+func (ix *index) struck(client string) []facts.Stretch {
+	return slices.DeleteFunc(ix.Stretches(ix.Pauses[client]), func(p facts.Stretch) bool {
+		return slices.ContainsFunc(ix.Invokes[client], func(in int) bool {
+			out, ok := ix.Outcome[in]
+			return ok && ix.At(out) == p.From
 		})
 	})
 }
 
 // resumed returns the end of the pause that contains t, or t itself if none does.
-func resumed(pauses []stretch, t time.Duration) time.Duration {
-	if p, ok := touches(pauses, stretch{t, t + 1}); ok {
-		return p.to
+func resumed(pauses []facts.Stretch, t time.Duration) time.Duration {
+	if p, ok := facts.Touches(pauses, facts.Stretch{From: t, To: t + 1}); ok {
+		return p.To
 	}
 	return t
 }
@@ -271,93 +272,93 @@ func resumed(pauses []stretch, t time.Duration) time.Duration {
 // excess returns how much time a client lost in an operation because the environment broke the assumptions kept: in pauses, except
 // while it waited for a message anyway, and by messages that took so long that the other end counts as out of reach. For a rival
 // only the time counts in which a server was paused.
-func (ix *index) excess(client, op string, s stretch, kept []Assumption, rival bool) time.Duration {
-	within := func(all []stretch) []stretch {
-		var in []stretch
+func (ix *index) excess(client, op string, s facts.Stretch, kept []Assumption, rival bool) time.Duration {
+	within := func(all []facts.Stretch) []facts.Stretch {
+		var in []facts.Stretch
 		for _, x := range all {
-			in = append(in, stretch{max(x.from, s.from), min(x.to, s.to)})
+			in = append(in, facts.Stretch{From: max(x.From, s.From), To: min(x.To, s.To)})
 		}
-		return merge(in)
+		return facts.Merge(in)
 	}
-	pauses := within(ix.stretches(ix.pauses[client]))
-	var waits []stretch
-	for _, i := range ix.tardy[client] {
+	pauses := within(ix.Stretches(ix.Pauses[client]))
+	var waits []facts.Stretch
+	for _, i := range ix.Tardy[client] {
 		e := ix.Events[i]
 		to := e.At
-		if p, ok := touches(pauses, stretch{e.At - 1, e.At}); ok && p.to == e.At && e.Process == client {
-			to = p.from // it had arrived at some time during the pause
+		if p, ok := facts.Touches(pauses, facts.Stretch{From: e.At - 1, To: e.At}); ok && p.To == e.At && e.Process == client {
+			to = p.From // it had arrived at some time during the pause
 		}
-		if e.Sent >= s.from {
-			waits = append(waits, stretch{e.Sent, to})
+		if e.Sent >= s.From {
+			waits = append(waits, facts.Stretch{From: e.Sent, To: to})
 		}
 	}
 	waits = within(waits)
 	switch {
 	case atResource(op):
-		if rest := without([]stretch{s}, pauses); s.from < s.to && ix.outOfReach(length(rest)) {
-			waits = merge(append(waits, rest...))
+		if rest := facts.Without([]facts.Stretch{s}, pauses); s.From < s.To && ix.OutOfReach(facts.Length(rest)) {
+			waits = facts.Merge(append(waits, rest...))
 		}
 	case op == history.Acquire || op == history.Extend || op == history.Release:
-		waits = merge(append(waits, without(within(ix.unconnected(client, s)), pauses)...))
+		waits = facts.Merge(append(waits, facts.Without(within(ix.unconnected(client, s)), pauses)...))
 	}
 	if rival {
-		var stopped []stretch
-		for server, spans := range ix.pauses {
-			if server == history.ResourceName && atResource(op) || ix.servers[server] && !atResource(op) {
-				own := slices.Concat(ix.shutOff(client, server), ix.keptBack()[direction{client, server}], ix.keptBack()[direction{server, client}])
-				stopped = append(stopped, without(ix.stretches(spans), merge(own))...)
+		var stopped []facts.Stretch
+		for server, spans := range ix.Pauses {
+			if server == history.ResourceName && atResource(op) || ix.Servers[server] && !atResource(op) {
+				own := slices.Concat(ix.ShutOff(client, server), ix.KeptBack[facts.Direction{From: client, To: server}], ix.KeptBack[facts.Direction{From: server, To: client}])
+				stopped = append(stopped, facts.Without(ix.Stretches(spans), facts.Merge(own))...)
 			}
 		}
-		waits = without(waits, without(waits, merge(stopped)))
+		waits = facts.Without(waits, facts.Without(waits, facts.Merge(stopped)))
 	}
-	var taken []stretch
+	var taken []facts.Stretch
 	if slices.Contains(kept, BoundedPause) {
-		taken = append(taken, without(pauses, waits)...)
+		taken = append(taken, facts.Without(pauses, waits)...)
 	}
 	if slices.Contains(kept, BoundedDelay) {
-		taken = append(taken, without(waits, pauses)...)
+		taken = append(taken, facts.Without(waits, pauses)...)
 	}
 	if len(kept) > 1 && slices.Contains(kept, BoundedPause) && slices.Contains(kept, BoundedDelay) {
 		taken = slices.Concat(pauses, waits)
 	}
-	return length(merge(taken))
+	return facts.Length(facts.Merge(taken))
 }
 
 // unconnected returns the times within s in which a client neither sent nor received anything while a lock node was out of its
 // reach. As far as the history shows it waited for that node, perhaps for a connection, which leaves no message.
-func (ix *index) unconnected(client string, s stretch) []stretch {
-	var silence []stretch
-	from := s.from
+func (ix *index) unconnected(client string, s facts.Stretch) []facts.Stretch {
+	var silence []facts.Stretch
+	from := s.From
 	quiet := func(to time.Duration) {
-		if ix.outOfReach(to - from) {
-			silence = append(silence, stretch{from, to})
+		if ix.OutOfReach(to - from) {
+			silence = append(silence, facts.Stretch{From: from, To: to})
 		}
 		from = max(from, to)
 	}
-	for i := first(ix.invokes[client], -1); i >= 0 && i < len(ix.Events) && ix.at(i) < s.to; i++ {
+	for i := facts.After(ix.Invokes[client], -1); i >= 0 && i < len(ix.Events) && ix.At(i) < s.To; i++ {
 		switch e := ix.Events[i]; {
-		case e.Kind != history.Message || e.At < s.from:
+		case e.Kind != history.Message || e.At < s.From:
 		case e.Process == client:
 			quiet(e.At)
-		case e.By == client && e.Sent >= s.from:
+		case e.By == client && e.Sent >= s.From:
 			quiet(e.Sent)
 		}
 	}
-	quiet(s.to)
-	var apart []stretch
+	quiet(s.To)
+	var apart []facts.Stretch
 	for _, n := range ix.Meta.Nodes {
-		apart = slices.Concat(apart, ix.apart(client, n), ix.stretches(ix.pauses[n]))
+		apart = slices.Concat(apart, ix.Apart(client, n), ix.Stretches(ix.Pauses[n]))
 	}
-	return without(silence, without(silence, merge(apart)))
+	return facts.Without(silence, facts.Without(silence, facts.Merge(apart)))
 }
 
 // grantedIf returns when lease b, which was granted after a, would have been granted; [never] if its client would have given up
 // before.
-func (ix *index) grantedIf(a, b *Lease, kept []Assumption) time.Duration {
+func (ix *index) grantedIf(a, b *facts.Lease, kept []Assumption) time.Duration {
 	from, until := ix.asking(b)
 	var was, would []time.Duration // when each key of b could be set, and when it could have been
-	for _, n := range ix.votes(b) {
-		taker := ix.lives[n]
+	for _, n := range ix.Votes(b) {
+		taker := ix.Lives[n]
 		w, t := ix.room(a, b, taker, kept)
 		if end, waited := ix.stray(b, taker); end > w {
 			w = end
@@ -367,15 +368,15 @@ func (ix *index) grantedIf(a, b *Lease, kept []Assumption) time.Duration {
 		}
 		was, would = append(was, w), append(would, t)
 	}
-	if len(was) < ix.enough() {
+	if len(was) < ix.Enough() {
 		return b.Granted
 	}
 	slices.Sort(was)
 	slices.Sort(would)
-	before, after := was[ix.enough()-1], would[ix.enough()-1]
+	before, after := was[ix.Enough()-1], would[ix.Enough()-1]
 	granted := b.Granted
 	if slices.Contains(kept, BoundedDelay) { // without its waits for servers that were paused
-		granted -= ix.excess(b.Client, history.Acquire, stretch{max(before, from), b.Granted}, []Assumption{BoundedDelay}, true)
+		granted -= ix.excess(b.Client, history.Acquire, facts.Stretch{From: max(before, from), To: b.Granted}, []Assumption{BoundedDelay}, true)
 	}
 	switch {
 	case after > granted && after > until:
@@ -390,20 +391,20 @@ func (ix *index) grantedIf(a, b *Lease, kept []Assumption) time.Duration {
 
 // stray looks for an earlier key of the client of l, on the same node and under the same name as taker, for a lease whose acquire did not
 // succeed. It returns when the last such key ended, or 0, and whether the key was set late because its node was paused.
-func (ix *index) stray(l *Lease, taker keyLife) (end time.Duration, waited bool) {
-	for _, k := range ix.lives {
-		if k.node != taker.node || k.key != taker.key || k.to > taker.from || history.Client(k.label) != l.Client || ix.lease(k.label) != nil {
+func (ix *index) stray(l *facts.Lease, taker facts.Life) (end time.Duration, waited bool) {
+	for _, k := range ix.Lives {
+		if k.Node != taker.Node || k.Key != taker.Key || k.To > taker.From || history.Client(k.Label) != l.Client || ix.Lease(k.Label) != nil {
 			continue
 		}
-		set := ix.Events[k.from]
-		_, paused := touches(ix.stretches(ix.pauses[k.node]), stretch{set.Departure(), set.At})
-		end, waited = ix.at(k.to), paused && ix.outOfReach(set.At-set.Departure())
+		set := ix.Events[k.From]
+		_, paused := facts.Touches(ix.Stretches(ix.Pauses[k.Node]), facts.Stretch{From: set.Departure(), To: set.At})
+		end, waited = ix.At(k.To), paused && ix.OutOfReach(set.At-set.Departure())
 	}
 	return end, waited
 }
 
 // room returns when the key of lease a ended that was in the way of taker, a key of b, and when it would have ended.
-func (ix *index) room(a, b *Lease, taker keyLife, kept []Assumption) (was, would time.Duration) {
+func (ix *index) room(a, b *facts.Lease, taker facts.Life, kept []Assumption) (was, would time.Duration) {
 	key := ix.before(a.Label, taker)
 	if key == nil {
 		if key = ix.elsewhere(a.Label, taker); key == nil {
@@ -414,23 +415,23 @@ func (ix *index) room(a, b *Lease, taker keyLife, kept []Assumption) (was, would
 		}
 		return 0, 0
 	}
-	was = ix.at(key.to)
-	cause := ix.Events[ix.cause(*key)]
+	was = ix.At(key.To)
+	cause := ix.Events[ix.Cause(*key)]
 	switch {
 	case cause.Op == history.Lose:
 		if slices.Contains(kept, DurableNodes) {
 			return was, ix.dueIf(a, key, kept)
 		}
 	case cause.Op == history.Expire:
-		if broken, _ := ix.unrenewed(a); broken != None && slices.Contains(kept, broken) && ix.lifetime(*key) >= key.promise/2 {
+		if broken, _ := ix.unrenewed(a); broken != None && slices.Contains(kept, broken) && ix.Lifetime(*key) >= key.Promise/2 {
 			return was, never
 		}
-		if !ix.early(*key) {
+		if !ix.Early(*key) {
 			due := was
-			if slices.Contains(kept, BoundedClockError) && cause.Process == key.node && ix.Events[key.from].Wall-cause.Wall > Rounding {
-				due = min(due, key.due()) // by the wrong clock of the node, the key expired too late
+			if slices.Contains(kept, BoundedClockError) && cause.Process == key.Node && ix.Events[key.From].Wall-cause.Wall > facts.Rounding {
+				due = min(due, key.Due()) // by the wrong clock of the node, the key expired too late
 			}
-			return was, ix.extended(a, key, due-ix.ahead(a, key.ordered, kept), kept)
+			return was, ix.extended(a, key, due-ix.ahead(a, key.Ordered, kept), kept)
 		}
 		if slices.Contains(kept, BoundedClockError) {
 			return was, ix.dueIf(a, key, kept)
@@ -447,36 +448,36 @@ func (ix *index) room(a, b *Lease, taker keyLife, kept []Assumption) (was, would
 
 // extended returns when a key of a lease would have ended that otherwise ended at due: an extension that failed because nodes were
 // out of reach would have succeeded.
-func (ix *index) extended(a *Lease, key *keyLife, due time.Duration, kept []Assumption) time.Duration {
+func (ix *index) extended(a *facts.Lease, key *facts.Life, due time.Duration, kept []Assumption) time.Duration {
 	if !slices.Contains(kept, BoundedDelay) {
 		return due
 	}
-	for _, in := range ix.invokes[a.Client] {
+	for _, in := range ix.Invokes[a.Client] {
 		e := ix.Events[in]
-		out, ok := ix.outcome[in]
+		out, ok := ix.Outcome[in]
 		if e.Op != history.Extend || e.Lease != a.Label || !ok || ix.Events[out].Kind == history.OK {
 			continue
 		}
-		if at := e.At - ix.ahead(a, e.At, kept); at < due && ix.excess(a.Client, e.Op, stretch{e.At, ix.at(out)}, kept, false) > 0 {
-			due = at + key.promise
+		if at := e.At - ix.ahead(a, e.At, kept); at < due && ix.excess(a.Client, e.Op, facts.Stretch{From: e.At, To: ix.At(out)}, kept, false) > 0 {
+			due = at + key.Promise
 		}
 	}
 	return due
 }
 
 // dueIf returns when a key of a lease would have ended, had its node kept it: [never] if its client would have renewed it.
-func (ix *index) dueIf(a *Lease, key *keyLife, kept []Assumption) time.Duration {
+func (ix *index) dueIf(a *facts.Lease, key *facts.Life, kept []Assumption) time.Duration {
 	if broken, _ := ix.unrenewed(a); ix.renewing(a) && (broken == None || slices.Contains(kept, broken)) {
 		return never
 	}
-	if key.due() == never {
+	if key.Due() == never {
 		return never
 	}
-	return key.due() - ix.ahead(a, key.ordered, kept)
+	return key.Due() - ix.ahead(a, key.Ordered, kept)
 }
 
 // asking returns when the client of a lease began to ask for it, and until when it would have gone on asking.
-func (ix *index) asking(l *Lease) (from, until time.Duration) {
+func (ix *index) asking(l *facts.Lease) (from, until time.Duration) {
 	from, until = l.Invoked, l.From
 	if l.InvokeEvent < 0 {
 		return from, until
@@ -484,12 +485,12 @@ func (ix *index) asking(l *Lease) (from, until time.Duration) {
 	until = max(until, l.Invoked+ix.Events[l.InvokeEvent].Within)
 	for _, a := range ix.asks() {
 		if a.last == l.ReturnEvent {
-			from = a.from
+			from = a.From
 		}
 	}
-	for in, out := range ix.outcome { // a lock that retries by itself does so for as long as in an acquire that failed
+	for in, out := range ix.Outcome { // a lock that retries by itself does so for as long as in an acquire that failed
 		if e := ix.Events[out]; e.Op == history.Acquire && e.Kind != history.OK {
-			until = max(until, l.Invoked+e.At-ix.at(in))
+			until = max(until, l.Invoked+e.At-ix.At(in))
 		}
 	}
 	return from, until
@@ -500,10 +501,10 @@ func (ix *index) asking(l *Lease) (from, until time.Duration) {
 func (ix *index) signs(broken Assumption, client string, from, to time.Duration) []int {
 	switch broken {
 	case BoundedPause:
-		_, pause := ix.paused(client, from, to)
+		_, pause := ix.Paused(client, from, to)
 		return []int{pause}
 	case BoundedDelay:
-		tardy := ix.tardy[client]
+		tardy := ix.Tardy[client]
 		for n := len(tardy) - 1; n >= 0; n-- {
 			if e := ix.Events[tardy[n]]; e.Sent >= from && e.At <= to {
 				return []int{tardy[n]}

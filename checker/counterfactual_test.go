@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 )
@@ -38,8 +39,8 @@ func TestAsking(t *testing.T) {
 				e.Within = test.within
 			}
 		}
-		ix := newIndex(h)
-		if from, until := ix.asking(ix.lease("c2#1")); from != test.from || until != test.until {
+		ix := &index{facts.Of(h)}
+		if from, until := ix.asking(ix.Lease("c2#1")); from != test.from || until != test.until {
 			t.Errorf("%s: from %v until %v, want %v and %v", test.name, from, until, test.from, test.until)
 		}
 	}
@@ -77,7 +78,7 @@ func TestAheadAfter(t *testing.T) {
 		h := handmade.History(t, text)
 		e := &h.Events[len(h.Events)-1]
 		e.Slept, e.NotBefore = test.slept, test.notBefore
-		ix := newIndex(h)
+		ix := &index{facts.Of(h)}
 		if got := ix.aheadAfter(h.Events[1], *e, 2*s, test.kept); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
@@ -101,12 +102,12 @@ func TestExcess(t *testing.T) {
 		{"a pause in which the reply came", "2 c1 fault pause\n6 c1 fault resume\n6 c1 deliver n1 sent=1", 4 * s, s, 5 * s},
 		{"a pause while it waited", "2 c1 fault pause\n3 c1 fault resume\n6 c1 deliver n1 sent=1", 0, 4 * s, 5 * s},
 	} {
-		ix := newIndex(handmade.History(t, "0 c1 invoke acquire\n"+test.story+"\n7 c1 fail acquire"))
+		ix := &index{facts.Of(handmade.History(t, "0 c1 invoke acquire\n"+test.story+"\n7 c1 fail acquire"))}
 		for _, c := range []struct {
 			kept []Assumption
 			want time.Duration
 		}{{nil, 0}, {[]Assumption{BoundedPause}, test.pause}, {[]Assumption{BoundedDelay}, test.delay}, {[]Assumption{BoundedPause, BoundedDelay}, test.both}} {
-			if got := ix.excess("c1", history.Acquire, stretch{0, 7 * s}, c.kept, false); got != c.want {
+			if got := ix.excess("c1", history.Acquire, facts.Stretch{From: 0, To: 7 * s}, c.kept, false); got != c.want {
 				t.Errorf("%s: %v lost but for %v, want %v", test.name, got, c.kept, c.want)
 			}
 		}
@@ -118,20 +119,20 @@ func TestUnconnected(t *testing.T) {
 	const s = time.Second
 	for _, test := range []struct {
 		name, story string
-		want        []stretch
+		want        []facts.Stretch
 	}{
 		{"all in reach", "5 c1 fail acquire", nil},
-		{"a cut link", "1 c1-n1 fault cut cut_c1-n1\n5 c1 fail acquire", []stretch{{1 * s, 5 * s}}},
-		{"a paused node", "1 n1 fault pause\n3 n1 fault resume\n5 c1 fail acquire", []stretch{{1 * s, 3 * s}}},
+		{"a cut link", "1 c1-n1 fault cut cut_c1-n1\n5 c1 fail acquire", []facts.Stretch{{From: 1 * s, To: 5 * s}}},
+		{"a paused node", "1 n1 fault pause\n3 n1 fault resume\n5 c1 fail acquire", []facts.Stretch{{From: 1 * s, To: 3 * s}}},
 		{"another client", "1 c2-n1 fault cut cut_c2-n1\n5 c1 fail acquire", nil},
-		{"it hears from another node", "0 c1-n1 fault cut cut_c1-n1\n2 c1 deliver n2 sent=1.9\n5 c1 fail acquire", []stretch{{0, 2 * s}, {2 * s, 5 * s}}},
-		{"it asks another node", "0 c1-n1 fault cut cut_c1-n1\n2 n2 deliver c1 sent=1\n5 c1 fail acquire", []stretch{{0, 1 * s}, {1 * s, 5 * s}}},
-		{"a word of another client", "0 c1-n1 fault cut cut_c1-n1\n2 n2 deliver c2 sent=1\n5 c1 fail acquire", []stretch{{0, 5 * s}}},
-		{"no word, but a fault", "0 c1-n1 fault cut cut_c1-n1\n2 c1 fault jump\n5 c1 fail acquire", []stretch{{0, 5 * s}}},
-		{"what comes after", "0 c1-n1 fault cut cut_c1-n1\n5 c1 fail acquire\n6 c1 deliver n2 sent=5.5", []stretch{{0, 5 * s}}},
+		{"it hears from another node", "0 c1-n1 fault cut cut_c1-n1\n2 c1 deliver n2 sent=1.9\n5 c1 fail acquire", []facts.Stretch{{From: 0, To: 2 * s}, {From: 2 * s, To: 5 * s}}},
+		{"it asks another node", "0 c1-n1 fault cut cut_c1-n1\n2 n2 deliver c1 sent=1\n5 c1 fail acquire", []facts.Stretch{{From: 0, To: 1 * s}, {From: 1 * s, To: 5 * s}}},
+		{"a word of another client", "0 c1-n1 fault cut cut_c1-n1\n2 n2 deliver c2 sent=1\n5 c1 fail acquire", []facts.Stretch{{From: 0, To: 5 * s}}},
+		{"no word, but a fault", "0 c1-n1 fault cut cut_c1-n1\n2 c1 fault jump\n5 c1 fail acquire", []facts.Stretch{{From: 0, To: 5 * s}}},
+		{"what comes after", "0 c1-n1 fault cut cut_c1-n1\n5 c1 fail acquire\n6 c1 deliver n2 sent=5.5", []facts.Stretch{{From: 0, To: 5 * s}}},
 	} {
-		ix := newIndex(handmade.History(t, "nodes 2\n0 c1 invoke acquire\n"+test.story))
-		if got := ix.unconnected("c1", stretch{0, 5 * s}); !slices.Equal(got, test.want) {
+		ix := &index{facts.Of(handmade.History(t, "nodes 2\n0 c1 invoke acquire\n"+test.story))}
+		if got := ix.unconnected("c1", facts.Stretch{From: 0, To: 5 * s}); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -19,7 +20,7 @@ import (
 // blame.
 func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	asked := -1
-	for _, i := range ix.invokes[ix.Meta.Probe] {
+	for _, i := range ix.Invokes[ix.Meta.Probe] {
 		if ix.Events[i].Op == history.Acquire {
 			asked = i
 			break
@@ -30,12 +31,12 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	}
 	v := Violation{
 		Property:   DeadlockFreedom,
-		At:         later(ix.at(asked), ix.Meta.Bound),
-		What:       fmt.Sprintf("%s asked for the lock at %s and never got it", ix.Meta.Probe, history.Seconds(ix.at(asked))),
+		At:         facts.Later(ix.At(asked), ix.Meta.Bound),
+		What:       fmt.Sprintf("%s asked for the lock at %s and never got it", ix.Meta.Probe, history.Seconds(ix.At(asked))),
 		Assumption: None,
 		Events:     []int{asked},
 	}
-	for _, l := range ix.leases {
+	for _, l := range ix.Leases {
 		if l.Client != ix.Meta.Probe {
 			continue
 		}
@@ -43,18 +44,18 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 			return nil, ""
 		}
 		v.What = fmt.Sprintf("%s asked for the lock at %s and got it only at %s, where %s were allowed",
-			ix.Meta.Probe, history.Seconds(ix.at(asked)), history.Seconds(l.From), history.Seconds(ix.Meta.Bound))
+			ix.Meta.Probe, history.Seconds(ix.At(asked)), history.Seconds(l.From), history.Seconds(ix.Meta.Bound))
 		v.Events = proof(asked, l.ReturnEvent)
 		break
 	}
 	end := v.At
-	if last := ix.at(len(ix.Events) - 1); ix.Meta.Bound == 0 || last < end {
+	if last := ix.At(len(ix.Events) - 1); ix.Meta.Bound == 0 || last < end {
 		end = last
 	}
-	if holder := ix.holdsThrough(ix.Events[asked].Lock, stretch{ix.at(asked), end}); holder != "" {
+	if holder := ix.holdsThrough(ix.Events[asked].Lock, facts.Stretch{From: ix.At(asked), To: end}); holder != "" {
 		return nil, fmt.Sprintf("%s held the lock the whole time that %s asked for it", holder, ix.Meta.Probe)
 	}
-	if keys := ix.overstayed(stretch{ix.at(asked), v.At}); len(keys) > 0 {
+	if keys := ix.overstayed(facts.Stretch{From: ix.At(asked), To: v.At}); len(keys) > 0 {
 		v.Assumption, v.Events = BoundedClockError, proof(append(keys, v.Events...)...)
 	}
 	return []Violation{v}, ""
@@ -62,36 +63,36 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 
 // overstayed returns the events that set the keys which outlived their time and so kept the probe from the lock while it asked
 // for it, all through s. It returns none if the probe had more time than such keys took.
-func (ix *index) overstayed(s stretch) []int {
+func (ix *index) overstayed(s facts.Stretch) []int {
 	primary := ix.primaries()
-	there, due := map[string][]stretch{}, map[string][]stretch{} // by node: when there was a key, and when there was one that was not overdue
+	there, due := map[string][]facts.Stretch{}, map[string][]facts.Stretch{} // by node: when there was a key, and when there was one that was not overdue
 	var late []int
-	instants := []time.Duration{s.from, s.to}
-	for _, k := range ix.lives {
-		if history.Client(k.label) == ix.Meta.Probe {
+	instants := []time.Duration{s.From, s.To}
+	for _, k := range ix.Lives {
+		if history.Client(k.Label) == ix.Meta.Probe {
 			continue
 		}
 		to := never
-		if k.to < len(ix.Events) {
-			to = ix.at(k.to)
+		if k.To < len(ix.Events) {
+			to = ix.At(k.To)
 		}
-		for _, p := range primary[k.node] {
-			x := stretch{max(ix.at(k.from), p.from, s.from), min(to, p.to, s.to)}
-			if x.from >= x.to {
+		for _, p := range primary[k.Node] {
+			x := facts.Stretch{From: max(ix.At(k.From), p.From, s.From), To: min(to, p.To, s.To)}
+			if x.From >= x.To {
 				continue
 			}
-			right := stretch{x.from, min(x.to, k.overdue())}
-			there[k.group], due[k.group] = append(there[k.group], x), append(due[k.group], right)
-			instants = append(instants, x.from, x.to, max(x.from, right.to))
-			if right.to < x.to {
-				late = append(late, k.from)
+			right := facts.Stretch{From: x.From, To: min(x.To, k.Overdue())}
+			there[k.Group], due[k.Group] = append(there[k.Group], x), append(due[k.Group], right)
+			instants = append(instants, x.From, x.To, max(x.From, right.To))
+			if right.To < x.To {
+				late = append(late, k.From)
 			}
 		}
 	}
-	free := func(taken map[string][]stretch, t time.Duration) bool {
+	free := func(taken map[string][]facts.Stretch, t time.Duration) bool {
 		nodes := 0
 		for _, n := range ix.Meta.Nodes {
-			if !covers(merge(taken[n]), t) {
+			if !facts.Covers(facts.Merge(taken[n]), t) {
 				nodes++
 			}
 		}
@@ -104,7 +105,7 @@ func (ix *index) overstayed(s stretch) []int {
 			lost += instants[n+1] - t
 		}
 	}
-	if lost == 0 || s.to-s.from-lost > lost {
+	if lost == 0 || s.To-s.From-lost > lost {
 		return nil
 	}
 	return late
@@ -112,16 +113,16 @@ func (ix *index) overstayed(s stretch) []int {
 
 // holdsThrough returns who held a lock during all of a time: one client, or several in turn; nobody if it was free for a moment,
 // or if the probe held it.
-func (ix *index) holdsThrough(lock string, s stretch) string {
-	var held []stretch
+func (ix *index) holdsThrough(lock string, s facts.Stretch) string {
+	var held []facts.Stretch
 	var holders []string
-	for i := range ix.holds {
-		l := &ix.holds[i]
+	for i := range ix.Holds {
+		l := &ix.Holds[i]
 		if l.Lock != lock || l.Client == ix.Meta.Probe {
 			continue
 		}
-		h := stretch{l.From, ix.kept(l)}
-		if h.from > s.to || h.to <= s.from || h.from >= h.to {
+		h := facts.Stretch{From: l.From, To: ix.kept(l)}
+		if h.From > s.To || h.To <= s.From || h.From >= h.To {
 			continue
 		}
 		held = append(held, h)
@@ -130,7 +131,7 @@ func (ix *index) holdsThrough(lock string, s stretch) string {
 		}
 	}
 	// The last instant counts too.
-	if len(held) == 0 || len(without([]stretch{{s.from, later(s.to, 1)}}, merge(held))) > 0 {
+	if len(held) == 0 || len(facts.Without([]facts.Stretch{{From: s.From, To: facts.Later(s.To, 1)}}, facts.Merge(held))) > 0 {
 		return ""
 	}
 	return history.List(holders)
@@ -138,21 +139,21 @@ func (ix *index) holdsThrough(lock string, s stretch) string {
 
 // kept returns when a hold ended for good. If a lease has no end by its lock, it is kept until its client gives it up, although
 // the client may rely on it only for as long as its keys were to last.
-func (ix *index) kept(l *Lease) time.Duration {
-	if !l.endless {
+func (ix *index) kept(l *facts.Lease) time.Duration {
+	if !l.Endless {
 		return l.To
 	}
 	end := never
-	if i, _ := ix.givenUp(l.Label, l.Client, l.ReturnEvent); i >= 0 {
-		end = ix.at(i)
+	if i, _ := ix.GivenUp(l.Label, l.Client, l.ReturnEvent); i >= 0 {
+		end = ix.At(i)
 	}
-	for _, i := range ix.losses[l.Label] {
+	for _, i := range ix.Losses[l.Label] {
 		if i > l.ReturnEvent && ix.Events[i].Process == l.Client {
-			end = min(end, ix.at(i))
+			end = min(end, ix.At(i))
 		}
 	}
-	for _, n := range ix.holdsOf[l.Label] {
-		if next := &ix.holds[n]; next.ReturnEvent > l.ReturnEvent {
+	for _, n := range ix.HoldsOf[l.Label] {
+		if next := &ix.Holds[n]; next.ReturnEvent > l.ReturnEvent {
 			end = min(end, next.From)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -102,14 +103,14 @@ func TestDeadlockFreedomUnknown(t *testing.T) {
 		{"one who gives it back after the bound", head + "0.2 c1 ok acquire c1#1 until=60\n20 probe invoke acquire\n25.1 c1 invoke release c1#1\n25.2 probe ok acquire probe#1 until=35", "c1"},
 		{"one who holds it to the end of the run", head + "0.2 c1 ok acquire c1#1 until=60\n20 probe invoke acquire\n21 probe fail acquire", "c1"},
 	} {
-		r := Check(handmade.History(t, c.story), nil)
+		r := Check(facts.Of(handmade.History(t, c.story)), nil)
 		want := "deadlock freedom: " + c.who + " held the lock the whole time that probe asked for it"
 		if s := r.Status(DeadlockFreedom); s != Unknown || !slices.Contains(r.Unmet, want) && len(r.Violations) == 0 {
 			t.Errorf("%s: %s, unmet %q; want %q", c.name, s, r.Unmet, want)
 		}
 	}
 	for _, gone := range []string{"3 c1 fault crash", "3 c1 info exit", "3 c1 info lost c1#1", "3 c1 invoke release c1#1"} {
-		if s := Check(handmade.History(t, head+"0.2 c1 ok acquire c1#1 until=never\n"+gone+"\n"+asks), nil).Status(DeadlockFreedom); s != Violated {
+		if s := Check(facts.Of(handmade.History(t, head+"0.2 c1 ok acquire c1#1 until=never\n"+gone+"\n"+asks)), nil).Status(DeadlockFreedom); s != Violated {
 			t.Errorf("%s: %s", gone, s)
 		}
 	}

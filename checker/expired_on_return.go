@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -11,8 +12,8 @@ import (
 // in Acquire ("Is Redlock safe?", 2016).
 func expiredOnReturn(ix *index) []Violation {
 	var found []Violation
-	for i := range ix.leases {
-		l := &ix.leases[i]
+	for i := range ix.Leases {
+		l := &ix.Leases[i]
 		e := ix.Events[l.ReturnEvent]
 		if e.Until > e.Clock {
 			continue
@@ -32,22 +33,22 @@ func expiredOnReturn(ix *index) []Violation {
 
 // blameReturn returns the assumption whose breach made an Acquire last longer than its lease: if it had held, Acquire would have
 // returned before the end. Delays before the first request for a key have moved that end too.
-func blameReturn(ix *index, l *Lease) (Assumption, []int) {
+func blameReturn(ix *index, l *facts.Lease) (Assumption, []int) {
 	e := ix.Events[l.ReturnEvent]
-	asked := stretch{l.From, l.From}
-	for _, n := range ix.livesOf[l.Label] {
-		if k := ix.lives[n]; k.vote && k.from < l.ReturnEvent {
-			asked.from = min(asked.from, max(ix.Events[k.from].Sent, l.Invoked))
+	asked := facts.Stretch{From: l.From, To: l.From}
+	for _, n := range ix.LivesOf[l.Label] {
+		if k := ix.Lives[n]; k.Vote && k.From < l.ReturnEvent {
+			asked.From = min(asked.From, max(ix.Events[k.From].Sent, l.Invoked))
 		}
 	}
-	if start := when(ix.clocks[l.Client], e.Until-ix.Meta.TTL); start < l.From { // from which the lock had already begun to count
-		asked.from = max(l.Invoked, min(asked.from, start))
+	if start := facts.When(ix.Clocks[l.Client], e.Until-ix.Meta.TTL); start < l.From { // from which the lock had already begun to count
+		asked.From = max(l.Invoked, min(asked.From, start))
 	}
 	causes := []Assumption{BoundedPause, BoundedDelay}
 	for n := 1; n <= len(causes); n++ {
 		for _, kept := range subsets(causes, n) {
 			if ix.excess(l.Client, history.Acquire, asked, kept, false) > e.Clock-e.Until {
-				return kept[0], ix.signs(kept[0], l.Client, asked.from, l.From)
+				return kept[0], ix.signs(kept[0], l.Client, asked.From, l.From)
 			}
 		}
 	}

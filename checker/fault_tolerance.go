@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -29,7 +30,7 @@ func faultTolerance(ix *index) []Violation {
 	var needs []need
 	var d *dearth
 	for _, a := range ix.asks() {
-		if a.client == ix.Meta.Probe || a.to-a.from <= ix.maxWait() {
+		if a.client == ix.Meta.Probe || a.To-a.From <= ix.maxWait() {
 			continue
 		}
 		if d == nil {
@@ -40,24 +41,24 @@ func faultTolerance(ix *index) []Violation {
 			needs = append(needs, found...)
 		}
 	}
-	slices.SortStableFunc(needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+	slices.SortStableFunc(needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
 
 	// If several clients wait for the same thing, that is one violation.
 	var found []Violation
 	reported := map[string]time.Duration{}
 	for _, n := range needs {
-		if end, known := reported[n.lock]; known && n.from < end {
-			reported[n.lock] = max(end, n.to)
+		if end, known := reported[n.lock]; known && n.From < end {
+			reported[n.lock] = max(end, n.To)
 			continue
 		}
-		reported[n.lock] = n.to
+		reported[n.lock] = n.To
 		found = append(found, Violation{
 			Property:   FaultTolerance,
-			At:         n.from + ix.maxWait(),
-			What:       fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it and %s", n.client, history.Seconds(n.from), history.Seconds(n.to), n.nodes(ix)),
+			At:         n.From + ix.maxWait(),
+			What:       fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it and %s", n.client, history.Seconds(n.From), history.Seconds(n.To), n.nodes(ix)),
 			Assumption: n.broken,
 			Missing:    n.missing,
-			Events:     proof(append(append(ix.outagesIn(n.stretch), n.because...), n.first, n.last)...),
+			Events:     proof(append(append(ix.outagesIn(n.Stretch), n.because...), n.first, n.last)...),
 		})
 	}
 	return found
@@ -72,7 +73,7 @@ func (ix *index) maxWait() time.Duration {
 // A need is a stretch of time in which a client asked in vain although it should have got the lock.
 type need struct {
 	ask
-	stretch
+	facts.Stretch
 	missing int // the largest number of nodes that were missing at once
 	broken  Assumption
 	because []int // the events that show broken
@@ -95,50 +96,50 @@ func (n need) nodes(ix *index) string {
 // A dearth records which nodes were missing when.
 type dearth struct {
 	ix       *index
-	primary  map[string][]stretch // by server: when it accepted the writes of its group
-	down     map[string][]stretch // by server
-	occupied map[string][]stretch // by node: keys that nobody could have removed
-	hindered map[direction][]stretch
-	astray   map[direction][]int // messages that were dropped, or took so long that the other end counts as out of reach
+	primary  map[string][]facts.Stretch // by server: when it accepted the writes of its group
+	down     map[string][]facts.Stretch // by server
+	occupied map[string][]facts.Stretch // by node: keys that nobody could have removed
+	hindered map[facts.Direction][]facts.Stretch
+	astray   map[facts.Direction][]int // messages that were dropped, or took so long that the other end counts as out of reach
 }
 
 // newDearth makes a dearth from the view of a client, whose clock may mislead it about the end of a lease; if client is empty,
 // from that of a client with a right clock.
 func newDearth(ix *index, client string) *dearth {
-	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]stretch{}, occupied: map[string][]stretch{}, hindered: map[direction][]stretch{}, astray: map[direction][]int{}}
+	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]facts.Stretch{}, occupied: map[string][]facts.Stretch{}, hindered: map[facts.Direction][]facts.Stretch{}, astray: map[facts.Direction][]int{}}
 	for i, e := range ix.Events {
-		if e.Kind == history.Message && (e.Op == history.Drop || ix.outOfReach(e.At-e.Departure())) {
-			link := direction{e.By, e.Process}
+		if e.Kind == history.Message && (e.Op == history.Drop || ix.OutOfReach(e.At-e.Departure())) {
+			link := facts.Direction{From: e.By, To: e.Process}
 			d.astray[link] = append(d.astray[link], i)
 		}
 	}
-	for p := range ix.groups {
-		d.down[p] = merge(append(ix.stretches(ix.outages[p]), ix.stretches(ix.pauses[p])...))
+	for p := range ix.Groups {
+		d.down[p] = facts.Merge(append(ix.Stretches(ix.Outages[p]), ix.Stretches(ix.Pauses[p])...))
 	}
-	for _, k := range ix.lives {
+	for _, k := range ix.Lives {
 		for _, s := range append(ix.misread(k, client), d.stands(k)) {
-			for _, p := range d.primary[k.node] {
-				if max(s.from, p.from) < min(s.to, p.to) {
-					d.occupied[k.group] = append(d.occupied[k.group], stretch{max(s.from, p.from), min(s.to, p.to)})
+			for _, p := range d.primary[k.Node] {
+				if max(s.From, p.From) < min(s.To, p.To) {
+					d.occupied[k.Group] = append(d.occupied[k.Group], facts.Stretch{From: max(s.From, p.From), To: min(s.To, p.To)})
 				}
 			}
 		}
 	}
 	for n := range d.occupied {
-		d.occupied[n] = merge(d.occupied[n])
+		d.occupied[n] = facts.Merge(d.occupied[n])
 	}
 	return d
 }
 
 // primaries returns when each server accepted the writes of its group.
-func (ix *index) primaries() map[string][]stretch {
-	leading := map[string][]stretch{}
+func (ix *index) primaries() map[string][]facts.Stretch {
+	leading := map[string][]facts.Stretch{}
 	since := map[string]time.Duration{}
 	for _, n := range ix.Meta.Nodes {
 		since[n] = 0
 	}
 	for _, e := range ix.Events {
-		if e.Kind != history.State || ix.groups[e.Process] == "" {
+		if e.Kind != history.State || ix.Groups[e.Process] == "" {
 			continue
 		}
 		from, leads := since[e.Process]
@@ -146,15 +147,15 @@ func (ix *index) primaries() map[string][]stretch {
 		case e.Op == history.Promoted && !leads:
 			since[e.Process] = e.At
 		case e.Op == history.Followed && leads:
-			leading[e.Process] = append(leading[e.Process], stretch{from, e.At})
+			leading[e.Process] = append(leading[e.Process], facts.Stretch{From: from, To: e.At})
 			delete(since, e.Process)
 		}
 	}
-	for p := range ix.groups {
+	for p := range ix.Groups {
 		if from, leads := since[p]; leads {
-			leading[p] = append(leading[p], stretch{from, never})
+			leading[p] = append(leading[p], facts.Stretch{From: from, To: never})
 		}
-		leading[p] = merge(leading[p])
+		leading[p] = facts.Merge(leading[p])
 	}
 	return leading
 }
@@ -169,39 +170,39 @@ func (ix *index) primaries() map[string][]stretch {
 //   - if the lease was not obtained, when a message to the node was lost or late that may have been the one to remove the key, or
 //     a reply that the client waits for before it sends that message, such as NOSCRIPT;
 //   - when the key outlived its time, because the clock of the node was wrong.
-func (d *dearth) stands(k keyLife) stretch {
+func (d *dearth) stands(k facts.Life) facts.Stretch {
 	ix := d.ix
-	s := stretch{never, never}
-	if k.to < len(ix.Events) {
-		s.to = ix.at(k.to)
+	s := facts.Stretch{From: never, To: never}
+	if k.To < len(ix.Events) {
+		s.To = ix.At(k.To)
 	}
-	begin := ix.at(k.from)
-	sent := min(ix.Events[k.from].Departure(), begin)
-	asked := stretch{sent, max(s.to, begin)}
-	owner := history.Client(k.label)
-	if t, ok := touches(d.trouble(owner, k.node), asked); ok {
-		s.from = max(t.from, begin)
+	begin := ix.At(k.From)
+	sent := min(ix.Events[k.From].Departure(), begin)
+	asked := facts.Stretch{From: sent, To: max(s.To, begin)}
+	owner := history.Client(k.Label)
+	if t, ok := facts.Touches(d.trouble(owner, k.Node), asked); ok {
+		s.From = max(t.From, begin)
 	}
-	s.from = min(s.from, max(begin, k.overdue()))
-	if ix.lease(k.label) != nil {
-		s.to = min(s.to, ix.forfeited(k))
+	s.From = min(s.From, max(begin, k.Overdue()))
+	if ix.Lease(k.Label) != nil {
+		s.To = min(s.To, ix.forfeited(k))
 		if back, ok := d.letGo(k); !ok {
-			s.from = begin
-		} else if back < s.from { // the lock takes the key to be gone
-			return stretch{begin, min(back, s.to)}
+			s.From = begin
+		} else if back < s.From { // the lock takes the key to be gone
+			return facts.Stretch{From: begin, To: min(back, s.To)}
 		} else {
-			s.from = begin
+			s.From = begin
 		}
 		return s
 	}
 	request := d.request(k)
-	for _, link := range []direction{{owner, k.node}, {k.node, owner}} {
+	for _, link := range []facts.Direction{{From: owner, To: k.Node}, {From: k.Node, To: owner}} {
 		for _, i := range d.astray[link] {
-			if link.from == k.node && ix.Events[i].Word == request {
+			if link.From == k.Node && ix.Events[i].Word == request {
 				continue // not knowing of the key is no excuse for leaving it
 			}
-			if t := d.gone(i); asked.from <= t && t < asked.to {
-				s.from = min(s.from, max(t, begin))
+			if t := d.gone(i); asked.From <= t && t < asked.To {
+				s.From = min(s.From, max(t, begin))
 			}
 		}
 	}
@@ -210,73 +211,73 @@ func (d *dearth) stands(k keyLife) stretch {
 
 // forfeited returns when a key without an end stops being an excuse because its lease has ended: a lock with such ends, for
 // example one that compares timestamps, has to let others take over then. It returns never if the key has an end, or the lease
-// has none. Clocks may be a little slow, as in [keyLife.overdue].
-func (ix *index) forfeited(k keyLife) time.Duration {
-	holds := ix.holdsOf[k.label]
-	if k.promise != history.NoEnd || len(holds) == 0 {
+// has none. Clocks may be a little slow, as in [facts.Life.Overdue].
+func (ix *index) forfeited(k facts.Life) time.Duration {
+	holds := ix.HoldsOf[k.Label]
+	if k.Promise != history.NoEnd || len(holds) == 0 {
 		return never
 	}
 	var end time.Duration
 	for _, n := range holds {
-		if ix.holds[n].endless {
+		if ix.Holds[n].Endless {
 			return never
 		}
-		end = max(end, ix.holds[n].End)
+		end = max(end, ix.Holds[n].End)
 	}
-	return later(end, ix.Meta.TTL/100+10*time.Millisecond)
+	return facts.Later(end, ix.Meta.TTL/100+10*time.Millisecond)
 }
 
 // misread returns when a client took the lease of a key for a valid one although it was over, because its wall clock was behind
 // that of the key's owner.
-func (ix *index) misread(k keyLife, client string) []stretch {
+func (ix *index) misread(k facts.Life, client string) []facts.Stretch {
 	over := ix.forfeited(k)
 	if over == never {
 		return nil
 	}
-	var s []stretch
+	var s []facts.Stretch
 	var owner time.Duration // how far its wall clock was ahead of true time when the key was set
 	for i, e := range ix.Events {
-		if e.Process == history.Client(k.label) && i <= k.from {
+		if e.Process == history.Client(k.Label) && i <= k.From {
 			owner = e.Wall
 		}
-		if e.Process != client || i < k.from || i > k.to {
+		if e.Process != client || i < k.From || i > k.To {
 			continue
 		}
 		if last := len(s) - 1; last >= 0 {
-			s[last].to = min(s[last].to, e.At)
+			s[last].To = min(s[last].To, e.At)
 		}
-		s = append(s, stretch{max(over, e.At), later(over, owner-e.Wall)})
+		s = append(s, facts.Stretch{From: max(over, e.At), To: facts.Later(over, owner-e.Wall)})
 	}
-	return merge(s)
+	return facts.Merge(s)
 }
 
 // misled marks the needs of a client that are due to a clock: those that would not exist if its clock were right.
 func (ix *index) misled(needs []need) {
 	client := needs[0].client
-	keys := slices.DeleteFunc(slices.Clone(ix.lives), func(k keyLife) bool { return len(ix.misread(k, client)) == 0 })
+	keys := slices.DeleteFunc(slices.Clone(ix.Lives), func(k facts.Life) bool { return len(ix.misread(k, client)) == 0 })
 	var still []need
 	if len(keys) > 0 {
 		still = newDearth(ix, client).needs(needs[0].ask)
 	}
 	for n := range needs {
 		needs[n].broken = None
-		overlaps := func(o need) bool { return o.from < needs[n].to && needs[n].from < o.to }
+		overlaps := func(o need) bool { return o.From < needs[n].To && needs[n].From < o.To }
 		if len(keys) == 0 || slices.ContainsFunc(still, overlaps) {
 			continue
 		}
 		needs[n].broken = BoundedClockError
 		for _, k := range keys {
-			if ix.at(k.from) < needs[n].to && (k.to == len(ix.Events) || needs[n].from < ix.at(k.to)) {
-				needs[n].because = append(needs[n].because, k.from, last(ix.clockFaults[client], k.to), last(ix.clockFaults[history.Client(k.label)], k.from))
+			if ix.At(k.From) < needs[n].To && (k.To == len(ix.Events) || needs[n].From < ix.At(k.To)) {
+				needs[n].because = append(needs[n].because, k.From, facts.Before(ix.ClockFaults[client], k.To), facts.Before(ix.ClockFaults[history.Client(k.Label)], k.From))
 			}
 		}
 	}
 }
 
 // request returns the first word of the request that set a key, if the history has it.
-func (d *dearth) request(k keyLife) string {
-	for i := k.from; i >= 0; i-- {
-		if e := d.ix.Events[i]; e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.node && e.By == history.Client(k.label) {
+func (d *dearth) request(k facts.Life) string {
+	for i := k.From; i >= 0; i-- {
+		if e := d.ix.Events[i]; e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.Node && e.By == history.Client(k.Label) {
 			return e.Word
 		}
 	}
@@ -285,17 +286,17 @@ func (d *dearth) request(k keyLife) string {
 
 // letGo returns when a Release of the lease of a key returned, whatever its outcome, if its client, the node and the link between
 // them had worked all the time, and no message was lost or late: the environment did not keep the key there.
-func (d *dearth) letGo(k keyLife) (time.Duration, bool) {
+func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 	ix := d.ix
-	owner := history.Client(k.label)
-	for _, in := range ix.releases[k.label] {
-		out, ok := ix.outcome[in]
+	owner := history.Client(k.Label)
+	for _, in := range ix.Releases[k.Label] {
+		out, ok := ix.Outcome[in]
 		if !ok {
 			continue
 		}
-		_, hindered := touches(d.trouble(owner, k.node), stretch{ix.at(in), ix.at(out) + 1})
-		if !hindered && !d.lost(owner, k.node, in, out) && !d.lost(k.node, owner, in, out) {
-			return ix.at(out), true
+		_, hindered := facts.Touches(d.trouble(owner, k.Node), facts.Stretch{From: ix.At(in), To: ix.At(out) + 1})
+		if !hindered && !d.lost(owner, k.Node, in, out) && !d.lost(k.Node, owner, in, out) {
+			return ix.At(out), true
 		}
 	}
 	return 0, false
@@ -304,13 +305,13 @@ func (d *dearth) letGo(k keyLife) (time.Duration, bool) {
 // lost reports whether a message from one process to another did not arrive during an operation of one of them: it was dropped,
 // it left before the outcome and counts as lost, or a fault was still holding it.
 func (d *dearth) lost(from, to string, in, out int) bool {
-	link := direction{from, to}
-	return covers(d.ix.keptBack()[link], d.ix.at(out)) || slices.ContainsFunc(d.astray[link], func(i int) bool {
+	link := facts.Direction{From: from, To: to}
+	return facts.Covers(d.ix.KeptBack[link], d.ix.At(out)) || slices.ContainsFunc(d.astray[link], func(i int) bool {
 		e := d.ix.Events[i]
 		if i < out {
 			return i > in && e.Op == history.Drop
 		}
-		return d.ix.at(in) <= e.Departure() && e.Departure() < d.ix.at(out)
+		return d.ix.At(in) <= e.Departure() && e.Departure() < d.ix.At(out)
 	})
 }
 
@@ -319,16 +320,16 @@ func (d *dearth) gone(i int) time.Duration {
 	if e := d.ix.Events[i]; e.Op != history.Drop {
 		return e.Departure()
 	}
-	return d.ix.at(i)
+	return d.ix.At(i)
 }
 
 // trouble returns the times in which a client may have missed its chance to remove a key from a server.
-func (d *dearth) trouble(client, server string) []stretch {
-	link := direction{client, server}
+func (d *dearth) trouble(client, server string) []facts.Stretch {
+	link := facts.Direction{From: client, To: server}
 	s, known := d.hindered[link]
 	if !known {
-		s = merge(slices.Concat(
-			d.ix.stretches(d.ix.outages[client]), d.ix.stretches(d.ix.pauses[client]), d.ix.apart(client, server), d.down[server]))
+		s = facts.Merge(slices.Concat(
+			d.ix.Stretches(d.ix.Outages[client]), d.ix.Stretches(d.ix.Pauses[client]), d.ix.Apart(client, server), d.down[server]))
 		d.hindered[link] = s
 	}
 	return s
@@ -337,16 +338,16 @@ func (d *dearth) trouble(client, server string) []stretch {
 // needs returns the parts of an ask in which somebody should have got the lock.
 func (d *dearth) needs(a ask) []need {
 	ix := d.ix
-	blocked := merge(append(d.holds(a.lock), ix.stretches(ix.pauses[a.client])...))
-	missing := map[string][]stretch{} // missing nodes, by node
+	blocked := facts.Merge(append(d.holds(a.lock), ix.Stretches(ix.Pauses[a.client])...))
+	missing := map[string][]facts.Stretch{} // missing nodes, by node
 	for _, n := range ix.Meta.Nodes {
 		missing[n] = d.missing(a.client, n)
 	}
-	instants := []time.Duration{a.from}
-	note := func(s []stretch) {
+	instants := []time.Duration{a.From}
+	note := func(s []facts.Stretch) {
 		for _, x := range s {
-			for _, t := range []time.Duration{x.from, x.to} {
-				if a.from < t && t < a.to {
+			for _, t := range []time.Duration{x.From, x.To} {
+				if a.From < t && t < a.To {
 					instants = append(instants, t)
 				}
 			}
@@ -358,7 +359,7 @@ func (d *dearth) needs(a ask) []need {
 		note(d.occupied[n])
 	}
 	slices.Sort(instants)
-	instants = append(slices.Compact(instants), a.to)
+	instants = append(slices.Compact(instants), a.To)
 
 	var found []need
 	total := len(ix.Meta.Nodes)
@@ -371,40 +372,40 @@ func (d *dearth) needs(a ask) []need {
 		gone, taken := 0, 0
 		for _, node := range ix.Meta.Nodes {
 			switch {
-			case covers(missing[node], t):
+			case facts.Covers(missing[node], t):
 				gone++
-			case covers(d.occupied[node], t):
+			case facts.Covers(d.occupied[node], t):
 				taken++
 			}
 		}
-		if covers(blocked, t) || gone > most || taken > 0 && gone+taken > spare {
+		if facts.Covers(blocked, t) || gone > most || taken > 0 && gone+taken > spare {
 			continue
 		}
-		if last := len(found) - 1; last >= 0 && found[last].to == t {
-			found[last].to = instants[n+1]
+		if last := len(found) - 1; last >= 0 && found[last].To == t {
+			found[last].To = instants[n+1]
 			found[last].missing = max(found[last].missing, gone)
 		} else {
-			found = append(found, need{ask: a, stretch: stretch{t, instants[n+1]}, missing: gone})
+			found = append(found, need{ask: a, Stretch: facts.Stretch{From: t, To: instants[n+1]}, missing: gone})
 		}
 	}
-	return slices.DeleteFunc(found, func(n need) bool { return n.to-n.from <= ix.maxWait() })
+	return slices.DeleteFunc(found, func(n need) bool { return n.To-n.From <= ix.maxWait() })
 }
 
 // holds returns the times in which somebody could rely on a lock: from the grant until a Release of the lease returned, whatever
 // its outcome, or the lease had ended. Keys that are left after that may still be in the way.
-func (d *dearth) holds(lock string) []stretch {
-	var held []stretch
-	for _, l := range d.ix.holds {
+func (d *dearth) holds(lock string) []facts.Stretch {
+	var held []facts.Stretch
+	for _, l := range d.ix.Holds {
 		if l.Lock != lock {
 			continue
 		}
-		s := stretch{l.From, l.End}
-		if d.ix.lease(l.Label).ReturnEvent == l.ReturnEvent {
-			s.from = l.Granted
+		s := facts.Stretch{From: l.From, To: l.End}
+		if d.ix.Lease(l.Label).ReturnEvent == l.ReturnEvent {
+			s.From = l.Granted
 		}
-		for _, in := range d.ix.releases[l.Label] {
-			if out, ok := d.ix.outcome[in]; ok {
-				s.to = min(s.to, d.ix.at(out))
+		for _, in := range d.ix.Releases[l.Label] {
+			if out, ok := d.ix.Outcome[in]; ok {
+				s.To = min(s.To, d.ix.At(out))
 			}
 		}
 		held = append(held, s)
@@ -413,23 +414,23 @@ func (d *dearth) holds(lock string) []stretch {
 }
 
 // missing returns when no copy of a node that accepts writes was up and in reach of a client.
-func (d *dearth) missing(client, node string) []stretch {
-	var there []stretch
-	for p, group := range d.ix.groups {
+func (d *dearth) missing(client, node string) []facts.Stretch {
+	var there []facts.Stretch
+	for p, group := range d.ix.Groups {
 		if group == node {
-			there = append(there, without(without(d.primary[p], d.down[p]), d.ix.apart(client, p))...)
+			there = append(there, facts.Without(facts.Without(d.primary[p], d.down[p]), d.ix.Apart(client, p))...)
 		}
 	}
-	return without([]stretch{{0, never}}, merge(there))
+	return facts.Without([]facts.Stretch{{From: 0, To: never}}, facts.Merge(there))
 }
 
 // outagesIn returns the faults that had lock nodes down in a stretch of time.
-func (ix *index) outagesIn(s stretch) []int {
+func (ix *index) outagesIn(s facts.Stretch) []int {
 	var events []int
 	for _, n := range ix.Meta.Nodes {
-		for _, x := range slices.Concat(ix.outages[n], ix.pauses[n]) {
-			if ix.at(x.from) < s.to && (x.to == len(ix.Events) || s.from < ix.at(x.to)) {
-				events = append(events, x.from)
+		for _, x := range slices.Concat(ix.Outages[n], ix.Pauses[n]) {
+			if ix.At(x.From) < s.To && (x.To == len(ix.Events) || s.From < ix.At(x.To)) {
+				events = append(events, x.From)
 			}
 		}
 	}

@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
-
-	"pgregory.net/rapid"
 )
 
 // state returns which of some operations happened last to a process or a link by t.
@@ -69,7 +70,7 @@ func members(h *history.History, node string) []string {
 
 // heldAt reports whether some client could rely on the lock.
 func heldAt(h *history.History, lock string, t time.Duration) bool {
-	for _, l := range Leases(h) { // TestHoldOracle tests Leases
+	for _, l := range facts.Of(h).Holds { // TestHoldOracle tests these
 		from, to := l.From, l.End
 		if h.Events[l.ReturnEvent].Op == history.Acquire {
 			from = l.Granted
@@ -228,9 +229,9 @@ func requestOracle(h *history.History, set int) (word string) {
 // forfeitOracle returns from when on a key no longer excuses the lock: it has no end, but its lease had one.
 func forfeitOracle(h *history.History, label string, promise time.Duration) time.Duration {
 	var end time.Duration
-	for _, l := range Leases(h) {
+	for _, l := range facts.Of(h).Holds {
 		if l.Label == label {
-			if l.endless || promise != history.NoEnd {
+			if l.Endless || promise != history.NoEnd {
 				return history.NoEnd
 			}
 			end = max(end, l.End)
@@ -298,7 +299,7 @@ func faultToleranceOracle(h *history.History) []time.Duration {
 			}
 		}
 	}
-	for _, l := range Leases(h) {
+	for _, l := range facts.Of(h).Holds {
 		instants = append(instants, l.End, min(l.End, time.Hour)+h.Meta.TTL/100+10*time.Millisecond)
 	}
 	slices.Sort(instants)
@@ -469,7 +470,7 @@ func compareFaultTolerance(t rapid.TB, h *history.History) bool {
 	t.Helper()
 	want := faultToleranceOracle(h)
 	var got []time.Duration
-	for _, v := range Check(h, nil).Violations {
+	for _, v := range Check(facts.Of(h), nil).Violations {
 		if v.Property == FaultTolerance {
 			got = append(got, v.At)
 		}

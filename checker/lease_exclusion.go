@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -16,18 +17,18 @@ import (
 // the later holds are the mistakes. The sweep keeps two holds, because the one that ends last may belong to the same client,
 // which may hold two leases at a time.
 func leaseExclusion(ix *index) []Violation {
-	var holds []*Lease
-	for i := range ix.holds {
-		if l := &ix.holds[i]; l.held() {
+	var holds []*facts.Lease
+	for i := range ix.Holds {
+		if l := &ix.Holds[i]; l.Held() {
 			holds = append(holds, l)
 		}
 	}
-	slices.SortFunc(holds, func(a, b *Lease) int {
+	slices.SortFunc(holds, func(a, b *facts.Lease) int {
 		return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.From, b.From), cmp.Compare(a.ReturnEvent, b.ReturnEvent))
 	})
 
 	var found []Violation
-	var longest, other *Lease // the two holds of different clients that end last
+	var longest, other *facts.Lease // the two holds of different clients that end last
 	for _, l := range holds {
 		if longest != nil && longest.Lock != l.Lock {
 			longest, other = nil, nil
@@ -56,7 +57,7 @@ func leaseExclusion(ix *index) []Violation {
 }
 
 // overlap returns the violation that b began while a was held.
-func overlap(ix *index, a, b *Lease) Violation {
+func overlap(ix *index, a, b *facts.Lease) Violation {
 	broken, because := blame(ix, a, b)
 	return Violation{
 		Property:   LeaseExclusion,
@@ -72,11 +73,11 @@ func overlap(ix *index, a, b *Lease) Violation {
 //
 // A lease may never have had a majority because its nodes dropped keys too early. Then the other lease may have its majority
 // because such a key was gone, whichever of the two was granted first.
-func blame(ix *index, a, b *Lease) (Assumption, []int) {
+func blame(ix *index, a, b *facts.Lease) (Assumption, []int) {
 	if b.GrantEvent < a.GrantEvent {
 		a, b = b, a
 	}
-	if !a.GrantSeen && len(ix.votes(a)) < ix.enough() {
+	if !a.GrantSeen && len(ix.Votes(a)) < ix.Enough() {
 		if set := ix.misdated(a); set >= 0 { // so early that the first of its keys was gone before the last was set
 			return BoundedClockError, []int{set}
 		}
@@ -89,11 +90,11 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 		return None, nil
 	}
 	then := ix.succession(a, b)
-	if broken, because := then.blame(ix.enough()); broken != None {
+	if broken, because := then.blame(ix.Enough()); broken != None {
 		return broken, because
 	}
-	if then.votes >= ix.enough() && !(a.GrantSeen && b.GrantSeen) {
-		if broken, because := ix.succession(b, a).blame(ix.enough()); broken != None {
+	if then.votes >= ix.Enough() && !(a.GrantSeen && b.GrantSeen) {
+		if broken, because := ix.succession(b, a).blame(ix.Enough()); broken != None {
 			return broken, because
 		}
 	}
@@ -112,60 +113,23 @@ func blame(ix *index, a, b *Lease) (Assumption, []int) {
 	return None, nil
 }
 
-// enough returns how many keys a lease needs: those of a majority of the nodes.
-func (ix *index) enough() int { return ix.Meta.Quorum() * ix.keys }
-
-// A voter casts one vote, which is a key. It is a node, or, if a lease takes several keys on a node, one key of that node.
-type voter struct{ group, key string }
-
-func (ix *index) voter(k keyLife) voter {
-	if ix.keys == 1 {
-		return voter{group: k.group}
-	}
-	return voter{k.group, k.key}
-}
-
-// votes returns the keys that count for a lease, at most one for each voter: those that existed when it was granted, or were set
-// later but before its Acquire returned. If it never had a majority at one instant, they are those that existed when Acquire
-// returned, or would have, had the nodes kept them until their deadlines.
-func (ix *index) votes(l *Lease) []int {
-	var votes []int
-	for _, n := range ix.livesOf[l.Label] {
-		k := ix.lives[n]
-		stood := l.GrantEvent < k.to
-		if !l.GrantSeen {
-			stood = l.ReturnEvent < k.to || l.From < k.due() && ix.cutShort(k)
-		}
-		again := func(m int) bool { return ix.voter(ix.lives[m]) == ix.voter(k) }
-		if k.vote && k.from < l.ReturnEvent && stood && !slices.ContainsFunc(votes, again) {
-			votes = append(votes, n)
-		}
-	}
-	return votes
-}
-
-// cutShort reports whether a node dropped a key before its deadline, without a command that removed it.
-func (ix *index) cutShort(k keyLife) bool {
-	return ix.early(k) || k.to < len(ix.Events) && ix.Events[ix.cause(k)].Op == history.Lose
-}
-
 // hastened reports whether a client removed another's key too early because the clock of the node had been set forward: less than
 // a TTL had passed since the key was set by true time, but more by the wall clocks of the node and of its copy that was promoted. This happens to a script that asks
 // its server for the time; its keys need no deadline.
-func (ix *index) hastened(k keyLife) bool {
-	if k.to == len(ix.Events) || ix.Meta.TTL <= 0 {
+func (ix *index) hastened(k facts.Life) bool {
+	if k.To == len(ix.Events) || ix.Meta.TTL <= 0 {
 		return false
 	}
-	end := ix.Events[k.to]
-	set := ix.Events[k.from]
-	for _, n := range ix.livesOf[k.label] { // of a copy, the original's
-		if o := ix.lives[n]; ix.servers[set.By] && o.group == k.group && o.key == k.key && o.from < k.from && !ix.servers[ix.Events[o.from].By] {
-			set = ix.Events[o.from]
+	end := ix.Events[k.To]
+	set := ix.Events[k.From]
+	for _, n := range ix.LivesOf[k.Label] { // of a copy, the original's
+		if o := ix.Lives[n]; ix.Servers[set.By] && o.Group == k.Group && o.Key == k.Key && o.From < k.From && !ix.Servers[ix.Events[o.From].By] {
+			set = ix.Events[o.From]
 		}
 	}
 	ahead := end.Wall - set.Wall
-	return (end.Op == history.Delete || end.Op == history.Over) && end.By != "" && !ix.servers[end.By] && end.By != history.Client(k.label) &&
-		ahead > Rounding && end.At < k.timed+ix.Meta.TTL && end.At+ahead >= k.timed+ix.Meta.TTL
+	return (end.Op == history.Delete || end.Op == history.Over) && end.By != "" && !ix.Servers[end.By] && end.By != history.Client(k.Label) &&
+		ahead > facts.Rounding && end.At < k.Timed+ix.Meta.TTL && end.At+ahead >= k.Timed+ix.Meta.TTL
 }
 
 // A succession describes how keys of one lease gave way to those of another.
@@ -176,29 +140,29 @@ type succession struct {
 }
 
 // succession returns how the keys of lease a gave way to those of b.
-func (ix *index) succession(a, b *Lease) succession {
-	votes := ix.votes(b)
+func (ix *index) succession(a, b *facts.Lease) succession {
+	votes := ix.Votes(b)
 	s := succession{votes: len(votes), taken: -1}
-	for _, n := range ix.livesOf[b.Label] {
-		taker := ix.lives[n]
+	for _, n := range ix.LivesOf[b.Label] {
+		taker := ix.Lives[n]
 		voted := slices.Contains(votes, n)
 		key := ix.before(a.Label, taker)
 		if key == nil {
-			if key = ix.elsewhere(a.Label, taker); key != nil && voted && ix.at(taker.from) < key.due() {
+			if key = ix.elsewhere(a.Label, taker); key != nil && voted && ix.At(taker.From) < key.Due() {
 				s.lost = append(s.lost, ix.promoted(taker))
 			}
 			continue
 		}
-		if ix.at(key.to) >= a.To {
+		if ix.At(key.To) >= a.To {
 			continue
 		}
 		// A key that would have ended by then anyway prevented nothing.
-		missed := voted && ix.at(taker.from) < key.due()
-		cause := ix.cause(*key)
+		missed := voted && ix.At(taker.From) < key.Due()
+		cause := ix.Cause(*key)
 		switch op := ix.Events[cause].Op; {
 		case op == history.Lose && missed:
 			s.lost = append(s.lost, cause)
-		case op == history.Expire && missed && ix.early(*key):
+		case op == history.Expire && missed && ix.Early(*key):
 			s.early = append(s.early, cause)
 		case missed && ix.hastened(*key):
 			s.early = append(s.early, cause)
@@ -226,14 +190,14 @@ func (s succession) blame(enough int) (Assumption, []int) {
 
 // outlived reports whether a lease had keys, and all of them had expired when another was granted. If a lock grants a lease with
 // too few nodes, keys that still existed show that the other lease needed no other cause.
-func (ix *index) outlived(a, b *Lease) bool {
+func (ix *index) outlived(a, b *facts.Lease) bool {
 	some := false
-	for _, n := range ix.livesOf[a.Label] {
-		k := ix.lives[n]
-		if !k.vote || k.from > a.ReturnEvent {
+	for _, n := range ix.LivesOf[a.Label] {
+		k := ix.Lives[n]
+		if !k.Vote || k.From > a.ReturnEvent {
 			continue
 		}
-		if b.GrantEvent < k.to || ix.Events[k.to].Op != history.Expire {
+		if b.GrantEvent < k.To || ix.Events[k.To].Op != history.Expire {
 			return false
 		}
 		some = true
@@ -244,12 +208,12 @@ func (ix *index) outlived(a, b *Lease) bool {
 // misdated returns the event that set a key of a lease which got less than the TTL because the clock of its node is wrong, or -1.
 // A lock that sends a duration gets that duration on any node. This lock sent a deadline that is a TTL away by true time, as read
 // on the clock of a client; up to a twentieth of the TTL may have passed before the key was set.
-func (ix *index) misdated(l *Lease) int {
-	for _, n := range ix.livesOf[l.Label] {
-		k, e := ix.lives[n], ix.Events[ix.lives[n].from]
+func (ix *index) misdated(l *facts.Lease) int {
+	for _, n := range ix.LivesOf[l.Label] {
+		k, e := ix.Lives[n], ix.Events[ix.Lives[n].From]
 		left := e.Until - e.At
-		if k.vote && wallIsOff(e) && k.promise < ix.Meta.TTL-Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20 {
-			return k.from
+		if k.Vote && wallIsOff(e) && k.Promise < ix.Meta.TTL-facts.Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20 {
+			return k.From
 		}
 	}
 	return -1
@@ -257,13 +221,13 @@ func (ix *index) misdated(l *Lease) int {
 
 // overrated returns the fault of a client's clocks without which its hold would have been over by the instant t, or -1. If the
 // clocks had been right, a TTL or more would have gone by since the client asked for the lease.
-func (ix *index) overrated(l *Lease, t time.Duration) int {
+func (ix *index) overrated(l *facts.Lease, t time.Duration) int {
 	asked := ix.askedFor(l)
 	fault := clockFault(ix, l)
 	if fault < 0 || t < asked.at+ix.Meta.TTL {
 		return -1
 	}
-	end := later(asked.at, asked.until-asked.clock)
+	end := facts.Later(asked.at, asked.until-asked.clock)
 	if slices.Contains(ix.neverBit(), fault) { // the lock took the end from package time, which was right
 		end = asked.until
 	}
@@ -276,7 +240,7 @@ func (ix *index) overrated(l *Lease, t time.Duration) int {
 
 // setBack returns by how much the wall clock of a client was set back between two instants.
 func (ix *index) setBack(client string, from, to time.Duration) (by time.Duration) {
-	for _, i := range ix.clockFaults[client] {
+	for _, i := range ix.ClockFaults[client] {
 		if e := ix.Events[i]; from <= e.At && e.At <= to {
 			switch f := e.Fault().(type) {
 			case history.Jump:
@@ -297,16 +261,16 @@ type asking struct {
 }
 
 // askedFor returns how a client got the end of a lease that it relied on last.
-func (ix *index) askedFor(l *Lease) asking {
+func (ix *index) askedFor(l *facts.Lease) asking {
 	set, since := l.ReturnEvent, l.Invoked
-	for _, j := range ix.extensions[l.Label] {
+	for _, j := range ix.Extensions[l.Label] {
 		if e := ix.Events[j]; j > l.ReturnEvent && e.Process == l.Client && e.At < l.To {
-			set, since = j, ix.at(set)
+			set, since = j, ix.At(set)
 		}
 	}
 	told := ix.Events[set]
 	asked := told
-	if in, ok := ix.invocation[set]; ok {
+	if in, ok := ix.Invocation[set]; ok {
 		asked = ix.Events[in]
 		since = asked.At
 	}
@@ -321,40 +285,42 @@ func (ix *index) askedFor(l *Lease) asking {
 // last renewed, its client was paused, or its node was out of its reach, for most of the time: there was no interval of half the
 // TTL in which it could have been renewed, and nobody could learn that it was over. A lock that measures the time since its last
 // renewal would have known. The verdict does not take that into account.
-func (ix *index) untold(a *Lease) (Assumption, []int) {
-	for _, n := range ix.livesOf[a.Label] {
-		k := ix.lives[n]
-		if k.to == len(ix.Events) || ix.Events[k.to].Op != history.Expire {
+func (ix *index) untold(a *facts.Lease) (Assumption, []int) {
+	for _, n := range ix.LivesOf[a.Label] {
+		k := ix.Lives[n]
+		if k.To == len(ix.Events) || ix.Events[k.To].Op != history.Expire {
 			continue
 		}
-		life := stretch{k.timed, k.due()}
-		prevents := func(s []stretch) bool {
-			free := without([]stretch{life}, merge(s))
-			return !slices.ContainsFunc(free, func(f stretch) bool { return f.to-f.from >= (life.to-life.from)/2 })
+		life := facts.Stretch{From: k.Timed, To: k.Due()}
+		prevents := func(s []facts.Stretch) bool {
+			free := facts.Without([]facts.Stretch{life}, facts.Merge(s))
+			return !slices.ContainsFunc(free, func(f facts.Stretch) bool { return f.To-f.From >= (life.To-life.From)/2 })
 		}
-		pauses := ix.stretches(ix.pauses[a.Client])
-		if prevents(pauses) && covers(pauses, life.to-1) { // a renewal that came due in an earlier pause took place after that pause
-			_, pause := ix.paused(a.Client, life.from, life.to)
+		pauses := ix.Stretches(ix.Pauses[a.Client])
+		if prevents(pauses) && facts.Covers(pauses, life.To-1) { // a renewal that came due in an earlier pause took place after that pause
+			_, pause := ix.Paused(a.Client, life.From, life.To)
 			return BoundedPause, []int{pause}
 		}
-		if prevents(slices.Concat(ix.shutOff(a.Client, k.node), ix.stretches(ix.pauses[k.node]))) {
-			return BoundedDelay, []int{k.to}
+		if prevents(slices.Concat(ix.ShutOff(a.Client, k.Node), ix.Stretches(ix.Pauses[k.Node]))) {
+			return BoundedDelay, []int{k.To}
 		}
-		if prevents(ix.stretches(ix.outages[k.node])) {
-			return DurableNodes, []int{last(ix.crashes[k.node], k.to)}
+		if prevents(ix.Stretches(ix.Outages[k.Node])) {
+			return DurableNodes, []int{facts.Before(ix.Crashes[k.Node], k.To)}
 		}
-		var waits []stretch
+		var waits []facts.Stretch
 		late := -1
-		for _, i := range ix.tardy[a.Client] {
-			if e := ix.Events[i]; e.Sent < life.to && life.from <= e.At && (e.By == k.node || e.Process == k.node) {
-				waits, late = append(waits, stretch{e.Sent, e.At}), i
+		for _, i := range ix.Tardy[a.Client] {
+			if e := ix.Events[i]; e.Sent < life.To && life.From <= e.At && (e.By == k.Node || e.Process == k.Node) {
+				waits, late = append(waits, facts.Stretch{From: e.Sent, To: e.At}), i
 			}
 		}
-		waits = merge(waits)
-		if slices.ContainsFunc(waits, func(w stretch) bool { return w.to-w.from >= (life.to-life.from)/2 && prevents([]stretch{w}) }) {
+		waits = facts.Merge(waits)
+		if slices.ContainsFunc(waits, func(w facts.Stretch) bool {
+			return w.To-w.From >= (life.To-life.From)/2 && prevents([]facts.Stretch{w})
+		}) {
 			return BoundedDelay, []int{late}
 		}
-		if k.timed > ix.at(k.from) && slices.ContainsFunc(waits, func(w stretch) bool { return w.to == k.timed }) { // it had given up renewal
+		if k.Timed > ix.At(k.From) && slices.ContainsFunc(waits, func(w facts.Stretch) bool { return w.To == k.Timed }) { // it had given up renewal
 			return BoundedDelay, []int{late}
 		}
 	}
@@ -362,12 +328,12 @@ func (ix *index) untold(a *Lease) (Assumption, []int) {
 }
 
 // renewing reports whether a lock renews a lease by itself: it says so, or it has done so.
-func (ix *index) renewing(l *Lease) bool {
+func (ix *index) renewing(l *facts.Lease) bool {
 	return ix.Events[l.ReturnEvent].Renews || l.Renewed
 }
 
 // unrenewed says why a lock that renewed a lease, and never reports one as lost, stopped renewing it.
-func (ix *index) unrenewed(l *Lease) (Assumption, []int) {
+func (ix *index) unrenewed(l *facts.Lease) (Assumption, []int) {
 	if !ix.renewing(l) {
 		return None, nil
 	}
@@ -381,10 +347,10 @@ func (ix *index) unrenewed(l *Lease) (Assumption, []int) {
 }
 
 // before returns the last key of a lease that ended before taker was set, on the same node and under the same name, or nil.
-func (ix *index) before(label string, taker keyLife) *keyLife {
-	var key *keyLife
-	for _, n := range ix.livesOf[label] {
-		if l := &ix.lives[n]; l.node == taker.node && l.key == taker.key && l.to <= taker.from {
+func (ix *index) before(label string, taker facts.Life) *facts.Life {
+	var key *facts.Life
+	for _, n := range ix.LivesOf[label] {
+		if l := &ix.Lives[n]; l.Node == taker.Node && l.Key == taker.Key && l.To <= taker.From {
 			key = l
 		}
 	}
@@ -394,14 +360,14 @@ func (ix *index) before(label string, taker keyLife) *keyLife {
 // elsewhere returns a key of a lease that would have prevented taker, but was on another copy of the same node: a client had set
 // it there before, and no client removed it. A primary had acknowledged it, and the node that has replaced the primary never
 // received it. It returns nil if there is none.
-func (ix *index) elsewhere(label string, taker keyLife) *keyLife {
-	var key *keyLife
-	for _, n := range ix.livesOf[label] {
-		l := &ix.lives[n]
-		if !l.vote || l.group != taker.group || l.node == taker.node || l.key != taker.key || l.from > taker.from {
+func (ix *index) elsewhere(label string, taker facts.Life) *facts.Life {
+	var key *facts.Life
+	for _, n := range ix.LivesOf[label] {
+		l := &ix.Lives[n]
+		if !l.Vote || l.Group != taker.Group || l.Node == taker.Node || l.Key != taker.Key || l.From > taker.From {
 			continue
 		}
-		if l.to < taker.from && ix.Events[l.to].By != "" {
+		if l.To < taker.From && ix.Events[l.To].By != "" {
 			continue
 		}
 		key = l
@@ -411,20 +377,20 @@ func (ix *index) elsewhere(label string, taker keyLife) *keyLife {
 
 // promoted returns the promotion after which taker could be set although another key existed elsewhere; the setting itself if no
 // promotion was seen.
-func (ix *index) promoted(taker keyLife) int {
-	if i := last(ix.promotions[taker.group], taker.from); i >= 0 {
+func (ix *index) promoted(taker facts.Life) int {
+	if i := facts.Before(ix.Promotions[taker.Group], taker.From); i >= 0 {
 		return i
 	}
-	return taker.from
+	return taker.From
 }
 
-func wallIsOff(e history.Event) bool { return e.Wall > Rounding || e.Wall < -Rounding }
+func wallIsOff(e history.Event) bool { return e.Wall > facts.Rounding || e.Wall < -facts.Rounding }
 
 // clockFault returns the fault that made the clocks of a client wrong while it asked for a lease or held it, or -1. A drift lasts
 // until the next; a jump or a slew matters only if it happened in that time, because only differences count.
-func clockFault(ix *index, l *Lease) int {
+func clockFault(ix *index, l *facts.Lease) int {
 	fault := -1
-	for _, i := range ix.clockFaults[l.Client] {
+	for _, i := range ix.ClockFaults[l.Client] {
 		e := ix.Events[i]
 		if e.At >= l.To {
 			break

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -40,7 +41,7 @@ var mustForms = []MustForm{
 	}},
 	{"CLIENT tries with NODES paused", "", func(m Must, ix *index) bool {
 		return ix.some(func(i int, e history.Event) bool {
-			return m.ends(e, history.Invoke) && m.all(func(node string) []span { return ix.pauses[node] }, i)
+			return m.ends(e, history.Invoke) && m.all(func(node string) []facts.Span { return ix.Pauses[node] }, i)
 		})
 	}},
 	{"CLIENT reaches only NODES", "during one acquire or extend, its messages arrive at these nodes only", Must.reachesOnly},
@@ -64,7 +65,7 @@ var mustForms = []MustForm{
 	{"CLIENT acquires while its wall clock jumps", "or is slewed", Must.jumpsInAcquire},
 	{"CLIENT sees no TTL", "TTL or PTTL of a key is -1", Must.seesNoTTL},
 	{"CLIENT crashes while it holds", "", func(m Must, ix *index) bool {
-		return slices.ContainsFunc(ix.holds, func(l Lease) bool { return l.Client == m.client && l.Ended == Crashed })
+		return slices.ContainsFunc(ix.Holds, func(l facts.Lease) bool { return l.Client == m.client && l.Ended == facts.Crashed })
 	}},
 	{"CLIENT crashes while it acquires", "and a key of that acquire exists", Must.crashesAcquiring},
 	{"CLIENT is cut off while it holds", "no majority of the nodes is in reach", Must.cutOffHolding},
@@ -89,8 +90,8 @@ var mustForms = []MustForm{
 	{"CLIENT renews", "", func(m Must, ix *index) bool {
 		return ix.some(func(i int, e history.Event) bool {
 			if e.Kind == history.State && e.Op == history.Retime && e.By == m.client {
-				l := ix.lease(e.Owner) // a silent renewal
-				return l != nil && l.Client == m.client && (l.Renews || ix.unasked(i))
+				l := ix.Lease(e.Owner) // a silent renewal
+				return l != nil && l.Client == m.client && (l.Renews || ix.Unasked(i))
 			}
 			return e.Process == m.client && e.Kind == history.Info && e.Op == history.Renew
 		})
@@ -99,7 +100,7 @@ var mustForms = []MustForm{
 	{"CLIENT enters after RIVAL", "it sets the mark of the resource after the other has set one", Must.entersAfter},
 	{"write WRITE arrives after its lease ended", "WRITE may also be the word of an update", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool {
-			l := ix.holdAt(e.Lease, e.At)
+			l := ix.HoldAt(e.Lease, e.At)
 			return arrives(e, m.write) && l != nil && e.At > l.End
 		})
 	}},
@@ -109,7 +110,7 @@ var mustForms = []MustForm{
 		return a >= 0 && a < b
 	}},
 	{"NODE drops the key of CLIENT early", "it expires, or is lost, before its TTL has passed", func(m Must, ix *index) bool {
-		return m.someKey(ix, ix.early)
+		return m.someKey(ix, ix.Early)
 	}},
 	{"NODE keeps the key of CLIENT late", "by more than 1% of its TTL plus 10ms", func(m Must, ix *index) bool {
 		return m.someKey(ix, ix.late)
@@ -171,7 +172,7 @@ func forms() []string {
 }
 
 // Met reports whether the state that m demands occurred in h.
-func (m Must) Met(h *history.History) bool { return m.met(newIndex(h)) }
+func (m Must) Met(f *facts.Facts) bool { return m.met(&index{f}) }
 
 func (m Must) met(ix *index) bool {
 	i := slices.IndexFunc(mustForms, func(f MustForm) bool { return f.Words == m.form })

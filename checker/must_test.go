@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
-
-	"pgregory.net/rapid"
 )
 
 func parseMust(t testing.TB, s string) Must {
@@ -437,12 +438,12 @@ func TestMustMet(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.must, " ", "-"), func(t *testing.T) {
 			m := parseMust(t, c.must)
 			for _, s := range c.met {
-				if !m.Met(handmade.History(t, "nodes 3\nreplica r1\n"+s.text)) {
+				if !m.Met(facts.Of(handmade.History(t, "nodes 3\nreplica r1\n"+s.text))) {
 					t.Errorf("unmet where it should be met (%s):\n%s", s.name, s.text)
 				}
 			}
 			for _, s := range c.unmet {
-				if m.Met(handmade.History(t, "nodes 3\nreplica r1\n"+s.text)) {
+				if m.Met(facts.Of(handmade.History(t, "nodes 3\nreplica r1\n"+s.text))) {
 					t.Errorf("met where it should not be (%s):\n%s", s.name, s.text)
 				}
 			}
@@ -565,7 +566,7 @@ func TestParseMustErrors(t *testing.T) {
 }
 
 func TestZeroMust(t *testing.T) {
-	if (Must{}).Met(handmade.History(t, "0 c1 invoke acquire")) {
+	if (Must{}).Met(facts.Of(handmade.History(t, "0 c1 invoke acquire"))) {
 		t.Error("the zero Must demands nothing and is never met")
 	}
 }

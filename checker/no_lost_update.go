@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -94,19 +95,19 @@ func lostWords(ix *index) []Violation {
 			continue
 		}
 		if j := written[w]; ix.Events[j].By == u.client {
-			u.event, u.at, u.sent = j, ix.at(j), ix.Events[j].Departure()
+			u.event, u.at, u.sent = j, ix.At(j), ix.Events[j].Departure()
 		}
 		e := ix.Events[i]
 		over := change{client: e.By, lease: e.Lease, invoked: ix.writing(i), event: i, read: -1, at: e.At, sent: e.Departure(), acknowledgement: -1}
 		what, read := e.Word, -1
-		var rival *Lease
+		var rival *facts.Lease
 		if what != "" { // it writes what it had read, and one word more, so it had read that before w was there
 			begun := over.invoked
 			if begun < 0 {
 				begun = i
 			}
-			read = last(ix.reads[over.client], begun)
-			if in, ok := ix.invocation[read]; ok {
+			read = facts.Before(ix.Reads[over.client], begun)
+			if in, ok := ix.Invocation[read]; ok {
 				over.read = in
 			}
 		} else if what, rival = e.Value, ix.rival(over, u); rival == nil {
@@ -131,16 +132,16 @@ func lostWords(ix *index) []Violation {
 // rival returns a lease because of which the client of w must not write any more: one that was granted after its own, or one that
 // another client still held. It returns nil if there is none: then the client may replace the value. A client without a lease has
 // to respect the lock of the other client's write, if there was one.
-func (ix *index) rival(w, other change) *Lease {
-	own := ix.lease(w.lease)
+func (ix *index) rival(w, other change) *facts.Lease {
+	own := ix.Lease(w.lease)
 	if own == nil {
-		own = ix.lease(other.lease)
-	} else if newer := ix.successor[own.Label]; newer != nil && newer.GrantEvent < w.event {
+		own = ix.Lease(other.lease)
+	} else if newer := ix.Successor[own.Label]; newer != nil && newer.GrantEvent < w.event {
 		return newer
 	}
-	for i := range ix.holds {
-		l := &ix.holds[i]
-		if own != nil && l.Lock == own.Lock && l.Client != w.client && ix.lease(l.Label).ReturnEvent < w.event && l.From <= w.at && w.at < l.To {
+	for i := range ix.Holds {
+		l := &ix.Holds[i]
+		if own != nil && l.Lock == own.Lock && l.Client != w.client && ix.Lease(l.Label).ReturnEvent < w.event && l.From <= w.at && w.at < l.To {
 			return l
 		}
 	}
@@ -151,7 +152,7 @@ func (ix *index) rival(w, other change) *Lease {
 func (ix *index) changeOf(i int) change {
 	e := ix.Events[i]
 	c := change{client: e.Process, lease: e.Lease, invoked: -1, event: i, read: -1, at: e.At, sent: e.At, acknowledgement: i}
-	if in, ok := ix.invocation[i]; ok {
+	if in, ok := ix.Invocation[i]; ok {
 		c.invoked = in
 		if e.Op == history.Increment {
 			c.read = in
@@ -205,7 +206,7 @@ func (ix *index) count() counting {
 			by[e.By] = append(by[e.By], i)
 		case e.Op == history.Increment && e.Kind == history.Invoke:
 			c.asked++
-			if out, ok := ix.outcome[i]; !ok || ix.Events[out].Kind == history.Info {
+			if out, ok := ix.Outcome[i]; !ok || ix.Events[out].Kind == history.Info {
 				doubt[e.Process] = append(doubt[e.Process], i)
 			}
 		case e.Op == history.Increment && e.Kind == history.Fail:
@@ -213,8 +214,8 @@ func (ix *index) count() counting {
 		case e.Op == history.Increment && e.Kind == history.OK:
 			c.done++
 			u := ix.changeOf(i)
-			if j := last(by[u.client], i); j > u.invoked && ix.Events[j].Value == e.Value {
-				u.event, u.at, u.sent = j, ix.at(j), ix.Events[j].Departure()
+			if j := facts.Before(by[u.client], i); j > u.invoked && ix.Events[j].Value == e.Value {
+				u.event, u.at, u.sent = j, ix.At(j), ix.Events[j].Departure()
 				claimed[j] = true
 			}
 			c.changes = append(c.changes, u)
@@ -224,7 +225,7 @@ func (ix *index) count() counting {
 	wrote := map[string]int{}
 	for n, u := range c.changes {
 		value := ix.Events[u.acknowledgement].Value
-		if first, again := wrote[value]; again && c.twice[0] < 0 && last(losses, c.changes[first].event) == last(losses, u.event) {
+		if first, again := wrote[value]; again && c.twice[0] < 0 && facts.Before(losses, c.changes[first].event) == facts.Before(losses, u.event) {
 			c.twice = [2]int{first, n}
 		}
 		wrote[value] = n
@@ -348,8 +349,8 @@ func lostIncrements(ix *index) (Violation, bool) {
 // blameLoss says why one change could overwrite another: it had not seen it, or a rival meant that it must not write any more.
 // Without leases nothing prevented that. With two leases, it is usually the older one that acted too late. If the newer one used
 // what it had read before it had the lock, it is not: then the older one could have been as early as it liked.
-func blameLoss(ix *index, lost, over change, rival *Lease) (Assumption, []int) {
-	a, b := ix.holdAt(lost.lease, lost.sent), ix.holdAt(over.lease, over.sent)
+func blameLoss(ix *index, lost, over change, rival *facts.Lease) (Assumption, []int) {
+	a, b := ix.HoldAt(lost.lease, lost.sent), ix.HoldAt(over.lease, over.sent)
 	switch {
 	case b == nil:
 		return None, nil
@@ -368,5 +369,5 @@ func blameLoss(ix *index, lost, over change, rival *Lease) (Assumption, []int) {
 	case lost.event < b.GrantEvent || over.read < b.GrantEvent:
 		return None, nil
 	}
-	return blameLate(ix, lost.at, lost.sent, a, b, max(b.Granted, ix.at(over.read)), nil)
+	return blameLate(ix, lost.at, lost.sent, a, b, max(b.Granted, ix.At(over.read)), nil)
 }

@@ -3,6 +3,7 @@ package checker
 import (
 	"testing"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -186,7 +187,7 @@ func TestNoLostUpdateWords(t *testing.T) {
 
 // TestCount: how many increments were asked for, done, skipped and unknown. Other operations do not count.
 func TestCount(t *testing.T) {
-	c := newIndex(handmade.History(t, `
+	c := (&index{facts.Of(handmade.History(t, `
 		0   c2 invoke acquire
 		0.1 c2 fail acquire
 		0.2 c2 invoke read
@@ -199,7 +200,7 @@ func TestCount(t *testing.T) {
 		4   c1 fail increment
 		5   c1 invoke increment
 		6   c1 info increment
-		7   c1 invoke increment`)).count()
+		7   c1 invoke increment`))}).count()
 	if c.asked != 4 || c.done != 1 || c.skipped != 1 || c.unknown != 2 || len(c.changes) != 1 {
 		t.Errorf("%+v", c)
 	}

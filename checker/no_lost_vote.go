@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -31,14 +32,14 @@ func noLostVote(ix *index) []Violation {
 	next := 0 // in lives
 	var found []Violation
 	for i, e := range ix.Events {
-		if e.Kind != history.State || ix.groups[e.Process] == "" {
+		if e.Kind != history.State || ix.Groups[e.Process] == "" {
 			continue
 		}
 		p := place{e.Process, e.Key}
 		was, known := living[p]
 		now := was
 		switch {
-		case next < len(ix.lives) && ix.lives[next].from == i:
+		case next < len(ix.Lives) && ix.Lives[next].From == i:
 			now = key{life: next}
 			next++
 		case e.Op != history.Retime || !known:
@@ -49,7 +50,7 @@ func noLostVote(ix *index) []Violation {
 		}
 		delete(living, p)
 		if now.life >= 0 {
-			now.due = ix.dues[i]
+			now.due = ix.Dues[i]
 			if ix.owns(e.By, now.life) {
 				now.asked = e.Departure()
 			}
@@ -58,13 +59,13 @@ func noLostVote(ix *index) []Violation {
 		if !known || !ix.owns(e.By, was.life) || e.Op == history.Expire || e.Op == history.Lose {
 			continue
 		}
-		label := ix.lives[was.life].label
-		l := ix.holdAt(label, e.At)
+		label := ix.Lives[was.life].Label
+		l := ix.HoldAt(label, e.At)
 		if l == nil || e.At >= l.To || ix.pastEnd(label, i) {
 			continue // nobody ever relied on the lease, or its client no longer does, or does so only because its clock is wrong
 		}
-		granted := ix.lease(label)
-		if from := ix.lives[was.life].from; from > granted.ReturnEvent && ix.Events[from].Departure() < granted.From {
+		granted := ix.Lease(label)
+		if from := ix.Lives[was.life].From; from > granted.ReturnEvent && ix.Events[from].Departure() < granted.From {
 			continue // a late request of the acquire set the key, which was no vote for the lease when it returned
 		}
 		stray := e.Departure() < was.asked
@@ -77,7 +78,7 @@ func noLostVote(ix *index) []Violation {
 			fault = ix.mistimed(i, e.At)
 		case now.life < 0 || !ix.owns(e.By, now.life):
 			verb = "overwrote"
-		case now.due < was.due-Rounding && now.due < end-Rounding:
+		case now.due < was.due-facts.Rounding && now.due < end-facts.Rounding:
 			verb = "shortened the life of"
 			fault = ix.mistimed(i, min(was.due, end))
 		default:
@@ -88,7 +89,7 @@ func noLostVote(ix *index) []Violation {
 			At:         e.At,
 			What:       fmt.Sprintf("%s %s its own key of %s on %s at %s", e.By, verb, label, e.Process, history.Seconds(e.At)),
 			Assumption: None,
-			Events:     proof(ix.lives[was.life].from, l.ReturnEvent, fault, i),
+			Events:     proof(ix.Lives[was.life].From, l.ReturnEvent, fault, i),
 		}
 		if stray {
 			v.What += ", by a late command that had left before the one that set the key or its deadline"
@@ -117,8 +118,8 @@ func (ix *index) setAgain(i int) bool {
 
 // triedAgain reports whether, after event i and before the lease was granted, its client sent the node of that event a request like the
 // one that had set the key, whatever the answer was.
-func (ix *index) triedAgain(i, life int, granted *Lease) bool {
-	e, from := ix.Events[i], ix.lives[life].from
+func (ix *index) triedAgain(i, life int, granted *facts.Lease) bool {
+	e, from := ix.Events[i], ix.Lives[life].From
 	set, word := ix.Events[from], ""
 	for _, f := range ix.Events[:from] {
 		if f.Kind == history.Message && f.Process == e.Process && f.By == e.By && f.At == set.At && f.Departure() == set.Departure() {
@@ -139,27 +140,27 @@ func (ix *index) triedAgain(i, life int, granted *Lease) bool {
 
 // owns reports whether a key stands for a lease of a client.
 func (ix *index) owns(client string, life int) bool {
-	return client == history.Client(ix.lives[life].label)
+	return client == history.Client(ix.Lives[life].Label)
 }
 
 // told returns the end of a hold, as far as its client has been told by event i. If the client is told an earlier end next, that end
 // counts, because event i may belong to the extension that asks for it. If the lock renews the lease, or gave its keys no end, the client
 // has been told no instant, and told returns 0.
-func (ix *index) told(l *Lease, i int) time.Duration {
+func (ix *index) told(l *facts.Lease, i int) time.Duration {
 	end := func(j int) time.Duration {
 		switch until := ix.Events[j].Until; {
 		case until < history.NoEnd:
-			return when(ix.clocks[l.Client], until)
-		case l.lasts:
+			return facts.When(ix.Clocks[l.Client], until)
+		case l.Lasts:
 			return 0
 		}
 		return l.End
 	}
-	told := end(ix.lease(l.Label).ReturnEvent)
-	if j := last(ix.extensions[l.Label], i); j >= 0 {
+	told := end(ix.Lease(l.Label).ReturnEvent)
+	if j := facts.Before(ix.Extensions[l.Label], i); j >= 0 {
 		told = end(j)
 	}
-	if j := first(ix.extensions[l.Label], i); j >= 0 {
+	if j := facts.After(ix.Extensions[l.Label], i); j >= 0 {
 		told = min(told, end(j))
 	}
 	return told
@@ -178,13 +179,13 @@ func (ix *index) mistimed(i int, limit time.Duration) int {
 	}
 	meant := e.Until - client.Wall
 	if e.Op == history.Delete {
-		meant = later(e.Departure(), ix.Meta.TTL)
+		meant = facts.Later(e.Departure(), ix.Meta.TTL)
 		if meant+client.Wall > e.At+e.Wall {
 			return -1
 		}
 	}
-	if !wallIsOff(e) && !wallIsOff(client) || meant < limit-Rounding || meant > later(e.Departure(), ix.Meta.TTL+Rounding) {
+	if !wallIsOff(e) && !wallIsOff(client) || meant < limit-facts.Rounding || meant > facts.Later(e.Departure(), ix.Meta.TTL+facts.Rounding) {
 		return -1
 	}
-	return max(last(ix.clockFaults[e.By], i), last(ix.clockFaults[e.Process], i))
+	return max(facts.Before(ix.ClockFaults[e.By], i), facts.Before(ix.ClockFaults[e.Process], i))
 }

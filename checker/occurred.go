@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -17,13 +18,13 @@ func (m Must) answered(e history.Event) bool { return m.ends(e, history.OK) || m
 
 // down reports whether all the nodes were crashed at event i.
 func (m Must) down(ix *index, i int) bool {
-	return m.all(func(node string) []span { return ix.outages[node] }, i)
+	return m.all(func(node string) []facts.Span { return ix.Outages[node] }, i)
 }
 
 // all reports whether event i falls into one of the spans of each of the nodes.
-func (m Must) all(of func(node string) []span, i int) bool {
+func (m Must) all(of func(node string) []facts.Span, i int) bool {
 	for node := range strings.FieldsSeq(m.nodes) {
-		if !slices.ContainsFunc(of(node), func(s span) bool { return s.from < i && i < s.to }) {
+		if !slices.ContainsFunc(of(node), func(s facts.Span) bool { return s.From < i && i < s.To }) {
 			return false
 		}
 	}
@@ -31,9 +32,9 @@ func (m Must) all(of func(node string) []span, i int) bool {
 }
 
 // someKey reports whether has is true for some key of the client on the node.
-func (m Must) someKey(ix *index, has func(keyLife) bool) bool {
-	return slices.ContainsFunc(ix.lives, func(l keyLife) bool {
-		return l.node == m.nodes && history.Client(l.label) == m.client && has(l)
+func (m Must) someKey(ix *index, has func(facts.Life) bool) bool {
+	return slices.ContainsFunc(ix.Lives, func(l facts.Life) bool {
+		return l.Node == m.nodes && history.Client(l.Label) == m.client && has(l)
 	})
 }
 
@@ -43,9 +44,9 @@ func (ix *index) waits(pair func(client, holder string) bool) bool {
 		if e.Op != history.Acquire || e.Kind != history.OK && e.Kind != history.Fail {
 			return false
 		}
-		invoke, ok := ix.invocation[i]
-		return ok && slices.ContainsFunc(ix.holds, func(l Lease) bool {
-			return l.Lock == e.Lock && pair(e.Process, l.Client) && ix.at(invoke) < l.To && l.From < e.At
+		invoke, ok := ix.Invocation[i]
+		return ok && slices.ContainsFunc(ix.Holds, func(l facts.Lease) bool {
+			return l.Lock == e.Lock && pair(e.Process, l.Client) && ix.At(invoke) < l.To && l.From < e.At
 		})
 	})
 }

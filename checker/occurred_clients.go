@@ -6,15 +6,16 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
 // acquiresOn looks for a lease of the client that was granted with a key on the node.
 func (m Must) acquiresOn(ix *index) bool {
-	return slices.ContainsFunc(ix.leases, func(l Lease) bool {
-		return l.Client == m.client && l.GrantSeen && slices.ContainsFunc(ix.livesOf[l.Label], func(n int) bool {
-			k := ix.lives[n]
-			return k.node == m.nodes && k.vote && k.from <= l.GrantEvent && l.GrantEvent < k.to
+	return slices.ContainsFunc(ix.Leases, func(l facts.Lease) bool {
+		return l.Client == m.client && l.GrantSeen && slices.ContainsFunc(ix.LivesOf[l.Label], func(n int) bool {
+			k := ix.Lives[n]
+			return k.Node == m.nodes && k.Vote && k.From <= l.GrantEvent && l.GrantEvent < k.To
 		})
 	})
 }
@@ -28,11 +29,11 @@ func (m Must) severalWait(ix *index) bool {
 	locks := map[string][]change{}
 	for _, a := range ix.asks() {
 		if a.client != ix.Meta.Probe {
-			locks[a.lock] = append(locks[a.lock], change{a.from, 1, 0}, change{a.to, -1, 0})
+			locks[a.lock] = append(locks[a.lock], change{a.From, 1, 0}, change{a.To, -1, 0})
 		}
 	}
-	for _, l := range ix.holds {
-		if l.held() {
+	for _, l := range ix.Holds {
+		if l.Held() {
 			locks[l.Lock] = append(locks[l.Lock], change{l.From, 0, 1}, change{l.To, 0, -1})
 		}
 	}
@@ -130,8 +131,8 @@ func (m Must) crashesAcquiring(ix *index) bool {
 		}
 		switch {
 		case e.Kind == history.Injected && e.Op == "crash":
-			return asking >= 0 && slices.ContainsFunc(ix.lives, func(l keyLife) bool {
-				return history.Client(l.label) == m.client && l.from > asking && l.from < i && i < l.to
+			return asking >= 0 && slices.ContainsFunc(ix.Lives, func(l facts.Life) bool {
+				return history.Client(l.Label) == m.client && l.From > asking && l.From < i && i < l.To
 			})
 		case e.Op == history.Acquire:
 			asking = -1
@@ -145,22 +146,22 @@ func (m Must) crashesAcquiring(ix *index) bool {
 
 // cutOffHolding looks for an instant of a hold at which no majority of the lock nodes is in reach of the client.
 func (m Must) cutOffHolding(ix *index) bool {
-	for _, l := range ix.holds {
-		if l.Client != m.client || !l.held() {
+	for _, l := range ix.Holds {
+		if l.Client != m.client || !l.Held() {
 			continue
 		}
 		starts := []time.Duration{l.From}
 		for _, n := range ix.Meta.Nodes {
-			for _, s := range ix.apart(m.client, n) {
-				if l.From < s.from && s.from < l.To {
-					starts = append(starts, s.from)
+			for _, s := range ix.Apart(m.client, n) {
+				if l.From < s.From && s.From < l.To {
+					starts = append(starts, s.From)
 				}
 			}
 		}
 		for _, t := range starts {
 			inReach := 0
 			for _, n := range ix.Meta.Nodes {
-				if !covers(ix.apart(m.client, n), t) {
+				if !facts.Covers(ix.Apart(m.client, n), t) {
 					inReach++
 				}
 			}
@@ -174,9 +175,9 @@ func (m Must) cutOffHolding(ix *index) bool {
 
 // resumesAfterRival looks for an Acquire of the other client that returned while this client was paused, which has resumed since.
 func (m Must) resumesAfterRival(ix *index) bool {
-	return slices.ContainsFunc(ix.pauses[m.client], func(s span) bool {
-		return s.to < len(ix.Events) && slices.ContainsFunc(ix.leases, func(l Lease) bool {
-			return l.Client == m.rival && s.from < l.ReturnEvent && l.ReturnEvent < s.to
+	return slices.ContainsFunc(ix.Pauses[m.client], func(s facts.Span) bool {
+		return s.To < len(ix.Events) && slices.ContainsFunc(ix.Leases, func(l facts.Lease) bool {
+			return l.Client == m.rival && s.From < l.ReturnEvent && l.ReturnEvent < s.To
 		})
 	})
 }
@@ -187,7 +188,7 @@ func (m Must) beyond(ix *index, op string, compare func(at, end time.Duration) b
 		if e.Process != m.client || e.Kind != history.Invoke || e.Op != op {
 			return false
 		}
-		l := ix.holdAt(e.Lease, e.At)
+		l := ix.HoldAt(e.Lease, e.At)
 		return l != nil && compare(e.At, l.End)
 	})
 }
@@ -224,7 +225,7 @@ func (m Must) entersAfter(ix *index) bool {
 // clockOff looks for an event of the process, before the probe starts, at which one of its clocks was wrong.
 func (m Must) clockOff(ix *index, off func(history.Event) time.Duration) bool {
 	end := len(ix.Events)
-	if asked := ix.invokes[ix.Meta.Probe]; ix.Meta.Probe != m.nodes && len(asked) > 0 {
+	if asked := ix.Invokes[ix.Meta.Probe]; ix.Meta.Probe != m.nodes && len(asked) > 0 {
 		end = asked[0]
 	}
 	return ix.some(func(i int, e history.Event) bool { return i < end && e.Process == m.nodes && off(e).Abs() > m.limit })
@@ -253,14 +254,14 @@ func (m Must) pausesAfterCheck(ix *index) bool {
 // resumesAfterLease looks for a pause that begins while the client has a lease, even if a release is in progress, and ends after
 // the lease.
 func (m Must) resumesAfterLease(ix *index) bool {
-	var current, asleep *Lease
+	var current, asleep *facts.Lease
 	return ix.some(func(_ int, e history.Event) bool {
 		if e.Process != m.client {
 			return false
 		}
 		switch {
 		case m.ends(e, history.OK):
-			current = ix.lease(e.Lease)
+			current = ix.Lease(e.Lease)
 		case e.Op == history.Release && e.Kind != history.Invoke:
 			current = nil
 		case e.Op == "pause" && e.Kind == history.Injected:
@@ -287,15 +288,15 @@ func (m Must) resumesAfterKeys(ix *index) bool {
 			pending = -1
 		case e.Op == "resume" && e.Kind == history.Injected && pending >= 0:
 			expired := map[string]map[string]bool{} // label → nodes
-			for _, l := range ix.lives {
-				if history.Client(l.label) != m.client || !l.vote || l.from < pending || l.to >= i || ix.Events[l.to].Op != history.Expire {
+			for _, l := range ix.Lives {
+				if history.Client(l.Label) != m.client || !l.Vote || l.From < pending || l.To >= i || ix.Events[l.To].Op != history.Expire {
 					continue
 				}
-				if expired[l.label] == nil {
-					expired[l.label] = map[string]bool{}
+				if expired[l.Label] == nil {
+					expired[l.Label] = map[string]bool{}
 				}
-				expired[l.label][l.group] = true
-				if len(expired[l.label]) >= ix.Meta.Quorum() {
+				expired[l.Label][l.Group] = true
+				if len(expired[l.Label]) >= ix.Meta.Quorum() {
 					return true
 				}
 			}
@@ -307,14 +308,14 @@ func (m Must) resumesAfterKeys(ix *index) bool {
 // holdsExactly looks for a return of Acquire at which these nodes are the only ones with a living key of the lease.
 func (m Must) holdsExactly(ix *index) bool {
 	wanted := slices.Sorted(strings.FieldsSeq(m.nodes))
-	return slices.ContainsFunc(ix.leases, func(l Lease) bool {
+	return slices.ContainsFunc(ix.Leases, func(l facts.Lease) bool {
 		if l.Client != m.client {
 			return false
 		}
 		var nodes []string
-		for _, n := range ix.livesOf[l.Label] {
-			if k := ix.lives[n]; k.vote && k.from < l.ReturnEvent && l.ReturnEvent < k.to {
-				nodes = append(nodes, k.node)
+		for _, n := range ix.LivesOf[l.Label] {
+			if k := ix.Lives[n]; k.Vote && k.From < l.ReturnEvent && l.ReturnEvent < k.To {
+				nodes = append(nodes, k.Node)
 			}
 		}
 		slices.Sort(nodes)
@@ -327,14 +328,14 @@ func (m Must) holdsExactly(ix *index) bool {
 func (m Must) reachesOnly(ix *index) bool {
 	wanted := slices.Compact(slices.Sorted(strings.FieldsSeq(m.nodes)))
 	return ix.some(func(i int, e history.Event) bool {
-		invoke, ok := ix.invocation[i]
+		invoke, ok := ix.Invocation[i]
 		asks := e.Op == history.Acquire || e.Op == history.Extend
 		if !ok || !asks || e.Process != m.client || e.Kind == history.Info {
 			return false
 		}
 		var reached []string
 		for _, k := range ix.Events[invoke:i] {
-			if k.Kind == history.Message && k.Op == history.Deliver && k.By == m.client && ix.groups[k.Process] != "" {
+			if k.Kind == history.Message && k.Op == history.Deliver && k.By == m.client && ix.Groups[k.Process] != "" {
 				reached = append(reached, k.Process)
 			}
 		}

@@ -5,21 +5,22 @@ import (
 	"strconv"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
 // late reports whether a key lived longer than its TTL, by more than the allowance for drift of Redlock (one percent, and some
 // milliseconds for the resolution of Redis). A key that still exists at the end lived until then.
-func (ix *index) late(l keyLife) bool {
-	return l.promise != history.NoEnd && ix.lifetime(l) > l.promise+l.promise/100+10*time.Millisecond
+func (ix *index) late(l facts.Life) bool {
+	return l.Promise != history.NoEnd && ix.Lifetime(l) > l.Promise+l.Promise/100+10*time.Millisecond
 }
 
 // restarts compares the restarts of the node with the end of the lease that the client had got last before each.
 func (m Must) restarts(ix *index, compare func(restart, end time.Duration) bool) bool {
-	var current *Lease
+	var current *facts.Lease
 	return ix.some(func(_ int, e history.Event) bool {
 		if m.ends(e, history.OK) {
-			current = ix.lease(e.Lease)
+			current = ix.Lease(e.Lease)
 		}
 		return current != nil && m.restarted(e) && compare(e.At, current.End)
 	})
@@ -28,10 +29,10 @@ func (m Must) restarts(ix *index, compare func(restart, end time.Duration) bool)
 // restartsByWall looks for a restart of the node at which its own wall clock had passed the end of the lease that the client had
 // obtained last. A restart that is delayed for a TTL by that clock comes at such a time.
 func (m Must) restartsByWall(ix *index) bool {
-	var current *Lease
+	var current *facts.Lease
 	return ix.some(func(_ int, e history.Event) bool {
 		if m.ends(e, history.OK) {
-			current = ix.lease(e.Lease)
+			current = ix.Lease(e.Lease)
 		}
 		return current != nil && m.restarted(e) && e.At+e.Wall > current.End
 	})
@@ -45,18 +46,18 @@ func (m Must) restarted(e history.Event) bool {
 // restartsWith looks for an outage of the node that began while a key of the client was there: was the key lost? A key that
 // expired meanwhile is neither lost nor kept.
 func (m Must) restartsWith(ix *index, lost bool) bool {
-	return slices.ContainsFunc(ix.outages[m.nodes], func(s span) bool {
-		if s.to == len(ix.Events) || !m.restarted(ix.Events[s.to]) {
+	return slices.ContainsFunc(ix.Outages[m.nodes], func(s facts.Span) bool {
+		if s.To == len(ix.Events) || !m.restarted(ix.Events[s.To]) {
 			return false
 		}
-		return m.someKey(ix, func(l keyLife) bool {
-			if l.from > s.from || l.to < s.from {
+		return m.someKey(ix, func(l facts.Life) bool {
+			if l.From > s.From || l.To < s.From {
 				return false
 			}
-			if ix.at(l.to) > ix.at(s.to) || l.to == len(ix.Events) {
+			if ix.At(l.To) > ix.At(s.To) || l.To == len(ix.Events) {
 				return !lost
 			}
-			return lost && ix.Events[l.to].Op == history.Lose
+			return lost && ix.Events[l.To].Op == history.Lose
 		})
 	})
 }
@@ -71,34 +72,34 @@ func (m Must) promoted(ix *index, has func(ix *index, promotion int) bool) bool 
 // hasCopy reports whether a key of the client was on the node when it was promoted, or had been there until the node's own clock
 // ended it.
 func (m Must) hasCopy(ix *index, promotion int) bool {
-	return m.someKey(ix, func(l keyLife) bool {
-		return l.from < promotion && (l.to > promotion || ix.early(l))
+	return m.someKey(ix, func(l facts.Life) bool {
+		return l.From < promotion && (l.To > promotion || ix.Early(l))
 	})
 }
 
 // lacksCopy reports whether a key of the client that should still exist was set on another copy of the node, and was not on this
 // one when it was promoted.
 func (m Must) lacksCopy(ix *index, promotion int) bool {
-	return !m.hasCopy(ix, promotion) && slices.ContainsFunc(ix.lives, func(l keyLife) bool {
-		return history.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes &&
-			l.from < promotion && (l.to > promotion || ix.Events[l.to].By == "") && ix.at(promotion) < l.due()
+	return !m.hasCopy(ix, promotion) && slices.ContainsFunc(ix.Lives, func(l facts.Life) bool {
+		return history.Client(l.Label) == m.client && l.Vote && l.Group == ix.Groups[m.nodes] && l.Node != m.nodes &&
+			l.From < promotion && (l.To > promotion || ix.Events[l.To].By == "") && ix.At(promotion) < l.Due()
 	})
 }
 
 // neverHas looks for a key of the client that was set on another copy of the node, and checks that none ever came to this one.
 func (m Must) neverHas(ix *index) bool {
-	elsewhere := slices.ContainsFunc(ix.lives, func(l keyLife) bool {
-		return history.Client(l.label) == m.client && l.vote && l.group == ix.groups[m.nodes] && l.node != m.nodes
+	elsewhere := slices.ContainsFunc(ix.Lives, func(l facts.Life) bool {
+		return history.Client(l.Label) == m.client && l.Vote && l.Group == ix.Groups[m.nodes] && l.Node != m.nodes
 	})
-	return elsewhere && !m.someKey(ix, func(keyLife) bool { return true })
+	return elsewhere && !m.someKey(ix, func(facts.Life) bool { return true })
 }
 
 // lacksFence reports whether another copy of the node had drawn a later fencing token than those that the node knew when it was
 // promoted.
 func (m Must) lacksFence(ix *index, promotion int) bool {
 	known := ix.fenceOn(m.nodes, promotion)
-	for p, group := range ix.groups {
-		if group == ix.groups[m.nodes] && ix.fenceOn(p, promotion) > known {
+	for p, group := range ix.Groups {
+		if group == ix.Groups[m.nodes] && ix.fenceOn(p, promotion) > known {
 			return true
 		}
 	}
@@ -107,7 +108,7 @@ func (m Must) lacksFence(ix *index, promotion int) bool {
 
 // fenceOn returns the value of the counter of fencing tokens on a server before event i.
 func (ix *index) fenceOn(server string, i int) int64 {
-	j := last(ix.fences[server], i)
+	j := facts.Before(ix.Fences[server], i)
 	if j < 0 {
 		return 0
 	}
@@ -124,7 +125,7 @@ func (ix *index) fenceOn(server string, i int) int64 {
 func (m Must) keepsSilent(ix *index) bool {
 	var replies []int
 	var instants []time.Duration
-	var asked []stretch // instants
+	var asked []facts.Stretch // instants
 	for i, e := range ix.Events {
 		switch {
 		case e.Kind != history.Message:
@@ -132,31 +133,31 @@ func (m Must) keepsSilent(ix *index) bool {
 			replies = append(replies, i)
 			instants = append(instants, e.At)
 		case e.By == m.client && e.Process == m.nodes:
-			asked = append(asked, stretch{e.Sent, e.Sent + 1})
+			asked = append(asked, facts.Stretch{From: e.Sent, To: e.Sent + 1})
 		}
 	}
-	asked = merge(asked)
-	away := merge(slices.Concat(ix.stretches(ix.pauses[m.nodes]), ix.apart(m.client, m.nodes)))
-	return slices.ContainsFunc(ix.invokes[m.client], func(in int) bool {
+	asked = facts.Merge(asked)
+	away := facts.Merge(slices.Concat(ix.Stretches(ix.Pauses[m.nodes]), ix.Apart(m.client, m.nodes)))
+	return slices.ContainsFunc(ix.Invokes[m.client], func(in int) bool {
 		if ix.Events[in].Op != history.Acquire || m.down(ix, in) {
 			return false
 		}
-		out, answered := ix.outcome[in]
+		out, answered := ix.Outcome[in]
 		if !answered {
 			out = len(ix.Events)
 		}
-		try := stretch{ix.at(in), ix.at(out) + 1}
-		if reply := first(replies, in); reply < 0 || reply >= out {
-			_, requested := touches(asked, try)
-			_, hindered := touches(away, try)
+		try := facts.Stretch{From: ix.At(in), To: ix.At(out) + 1}
+		if reply := facts.After(replies, in); reply < 0 || reply >= out {
+			_, requested := facts.Touches(asked, try)
+			_, hindered := facts.Touches(away, try)
 			return requested || hindered
 		}
-		for request, found := touches(asked, try); found; request, found = touches(asked, try) {
-			n, _ := slices.BinarySearch(instants, request.from+1) // a reply and the next request may have the same time
-			if n == len(instants) || instants[n]-request.from > ix.Meta.TTL/2 {
+		for request, found := facts.Touches(asked, try); found; request, found = facts.Touches(asked, try) {
+			n, _ := slices.BinarySearch(instants, request.From+1) // a reply and the next request may have the same time
+			if n == len(instants) || instants[n]-request.From > ix.Meta.TTL/2 {
 				return true
 			}
-			try.from = request.to
+			try.From = request.To
 		}
 		return false
 	})

@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
-
-	"pgregory.net/rapid"
 )
 
 // The oracles below state the properties again in the most obvious way that could be found, without an index, without a sweep and
-// without [Leases]. They go through all events again for every question.
+// without [facts.Facts]. They go through all events again for every question.
 
 // holds reports whether the client of an ok acquire, event i, holds its lease at the instant t.
 func holds(h *history.History, i int, t time.Duration) bool {
@@ -404,7 +405,7 @@ func fallsShort(h *history.History, acquire, i int) bool {
 			}
 		}
 	}
-	due := dueOracle(h, i) + Rounding
+	due := dueOracle(h, i) + facts.Rounding
 	var base history.Event
 	for _, e := range h.Events {
 		if e.Process == got.Process && e.At <= due && e.Kind == history.Injected && e.Op == "drift" {
@@ -527,7 +528,7 @@ func deadlockOracle(h *history.History) (asked, violated bool) {
 			}
 		}
 		instants := []time.Duration{e.At}
-		for _, l := range Leases(h) {
+		for _, l := range facts.Of(h).Holds {
 			instants = append(instants, l.To)
 		}
 		for _, o := range h.Events {
@@ -638,7 +639,7 @@ func compareDrawn[T comparable](t *testing.T, p Property, oracle func(*history.H
 		h := draw(t)
 		want := oracle(h)
 		var got []T
-		r := Check(h, nil)
+		r := Check(facts.Of(h), nil)
 		for _, v := range r.Violations {
 			if v.Property == p {
 				got = append(got, subject(h, v))
@@ -741,7 +742,7 @@ func TestDeadlockFreedomOracle(t *testing.T) {
 		case violated:
 			want = Violated
 		}
-		if got := Check(h, nil).Status(DeadlockFreedom); got != want {
+		if got := Check(facts.Of(h), nil).Status(DeadlockFreedom); got != want {
 			t.Fatalf("status %s, oracle %s", got, want)
 		}
 		if asked {
@@ -770,7 +771,7 @@ func TestDeadlockFreedomBlameOracle(t *testing.T) {
 		c.steps("c1", "c2", "c3")
 		c.now += c.h.Meta.Bound
 		c.record(history.Event{Process: "c3", Kind: history.Fail, Op: history.Acquire, ID: 1})
-		for _, v := range Check(c.h, nil).Violations {
+		for _, v := range Check(facts.Of(c.h), nil).Violations {
 			if v.Property != DeadlockFreedom {
 				continue
 			}
@@ -822,7 +823,7 @@ func TestHoldOracleOfRenewals(t *testing.T) {
 // compareHolds fails the test unless the leases of a history are held, and were granted, when the oracles say so.
 func compareHolds(t rapid.TB, h *history.History) {
 	t.Helper()
-	leases := Leases(h)
+	leases := facts.Of(h).Holds
 	var instants []time.Duration
 	for _, l := range leases {
 		instants = append(instants, l.From-1, l.From)
@@ -992,12 +993,12 @@ func TestLeaseExclusionBlameOracle(t *testing.T) {
 	blamed := map[Assumption]int{}
 	one := func(t *rapid.T) {
 		h := rivals(t)
-		for _, v := range Check(h, nil).Violations {
+		for _, v := range Check(facts.Of(h), nil).Violations {
 			if v.Property != LeaseExclusion {
 				continue
 			}
-			var pair []Lease
-			for _, l := range Leases(h) {
+			var pair []facts.Lease
+			for _, l := range facts.Of(h).Holds {
 				if late, held, _ := strings.Cut(v.What, ", while "); l.String() == late || l.String() == held {
 					pair = append(pair, l)
 				}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -18,48 +19,38 @@ import (
 // the history does not show. Effects that a server replicates from its primary belong to no client.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{history.Over: "overwrote", history.Retime: "re-timed", history.Delete: "deleted"}
-	type origin struct {
-		event int    // the event that set the value
-		lease string // the lease that it has stood for since
-		next  bool   // the lease was behind another one in a queue
-	}
-	set := map[[2]string]origin{} // by node and key
 	var found []Violation
 	for i, e := range ix.Events {
-		if e.Kind != history.State {
-			continue
-		}
-		place := [2]string{e.Process, e.Key}
-		from, known := set[place]
-		if e.Op == history.Set || e.Op == history.Over {
-			set[place] = origin{i, ix.marked(i), ix.advances(e)}
-		}
 		verb, touches := verbs[e.Op]
-		if !touches || e.Owner == "" || e.By == "" || ix.servers[e.By] {
+		if e.Kind != history.State || !touches || e.Owner == "" || e.By == "" || ix.Servers[e.By] {
 			continue
 		}
-		if !known || history.Client(from.lease) == "" {
-			from = origin{event: -1, lease: e.Owner}
+		set, lease := -1, e.Owner // the event that set the value, and the lease that it has stood for since
+		if k := ix.LifeAt(e.Process, e.Key, i); k != nil {
+			set, lease = k.From, k.Label
+			if ix.Advances(ix.Events[k.From]) && ix.Lease(lease) == nil && !ix.holding(history.Client(lease), e.At) {
+				continue // a client that waits in a queue owns nothing yet
+			}
+			if k.To == i && ix.hastened(*k) {
+				continue // the command asked the node for the time, by which the lease was over
+			}
+			if ix.unclaimed(lease, ix.At(k.From), e.At) {
+				continue
+			}
 		}
-		if history.Client(from.lease) == e.By || ix.over(from.lease, e.At) || ix.pastEnd(from.lease, i) || from.event >= 0 && ix.unclaimed(from.lease, ix.at(from.event), e.At) {
+		if history.Client(lease) == e.By || ix.over(lease, e.At) || ix.pastEnd(lease, i) {
 			continue
-		}
-		if from.next && ix.lease(from.lease) == nil && !ix.holding(history.Client(from.lease), e.At) {
-			continue // a client that waits in a queue owns nothing yet
 		}
 		marked := ""
-		if history.Client(from.lease) != history.Client(e.Owner) {
+		if history.Client(lease) != history.Client(e.Owner) {
 			marked = ", which had the token of " + e.Owner + ","
-		}
-		if slices.ContainsFunc(ix.livesOf[from.lease], func(n int) bool { return ix.lives[n].to == i && ix.hastened(ix.lives[n]) }) {
-			continue // the command asked the node for the time, by which the lease was over
 		}
 		found = append(found, Violation{
 			Property:   OwnerOnly,
 			At:         e.At,
-			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, from.lease, marked, e.Process, history.Seconds(e.At)),
+			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, lease, marked, e.Process, history.Seconds(e.At)),
 			Assumption: None,
-			Events:     proof(from.event, i),
+			Events:     proof(set, i),
 		})
 	}
 	return found
@@ -68,21 +59,21 @@ func ownerOnly(ix *index) []Violation {
 // unclaimed reports whether a key that was set for a lease belongs to nobody by t, because the lease was never obtained. One that
 // will be obtained later may still have an owner.
 func (ix *index) unclaimed(label string, set, t time.Duration) bool {
-	return ix.lease(label) == nil && ix.Meta.TTL > 0 && t >= later(set, ix.Meta.TTL)
+	return ix.Lease(label) == nil && ix.Meta.TTL > 0 && t >= facts.Later(set, ix.Meta.TTL)
 }
 
 // holding reports whether a client holds any lease at t.
 func (ix *index) holding(client string, t time.Duration) bool {
-	return slices.ContainsFunc(ix.holds, func(h Lease) bool { return h.Client == client && h.From <= t && t < h.End })
+	return slices.ContainsFunc(ix.Holds, func(h facts.Lease) bool { return h.Client == client && h.From <= t && t < h.End })
 }
 
 // over reports whether a lease has ended for good by t: its client cannot rely on it any more. A lease that was never obtained,
 // or not yet, is not over.
 func (ix *index) over(label string, t time.Duration) bool {
 	ended := false
-	for _, n := range ix.holdsOf[label] {
-		if l := &ix.holds[n]; l.From <= t {
-			ended = t >= l.End && !l.lasts // its keys may expire at the same instant, but later
+	for _, n := range ix.HoldsOf[label] {
+		if l := &ix.Holds[n]; l.From <= t {
+			ended = t >= l.End && !l.Lasts // its keys may expire at the same instant, but later
 		}
 	}
 	return ended
@@ -90,14 +81,14 @@ func (ix *index) over(label string, t time.Duration) bool {
 
 // pastEnd reports whether a lease would be over by event i if the clock of its client were right. The client may still rely on it.
 func (ix *index) pastEnd(label string, i int) bool {
-	l := ix.lease(label)
+	l := ix.Lease(label)
 	if l == nil || i < l.ReturnEvent {
 		return false
 	}
 	j := l.ReturnEvent
-	if k := last(ix.extensions[label], i); k >= 0 {
+	if k := facts.Before(ix.Extensions[label], i); k >= 0 {
 		j = k
 	}
 	e := ix.Events[j]
-	return e.Until > 0 && e.Until < history.NoEnd && ix.at(i) >= e.At+e.Until-e.Clock
+	return e.Until > 0 && e.Until < history.NoEnd && ix.At(i) >= e.At+e.Until-e.Clock
 }

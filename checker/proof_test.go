@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -142,7 +143,7 @@ func TestProof(t *testing.T) {
 			11.2 c2 ok acquire c2#1 until=20 fence=1`, []int{2, 3, 4, 7, 8}},
 	} {
 		found := 0
-		for _, v := range Check(handmade.History(t, c.story), nil).Violations {
+		for _, v := range Check(facts.Of(handmade.History(t, c.story)), nil).Violations {
 			if v.Property != c.property {
 				continue
 			}

@@ -76,7 +76,7 @@ func unjudged(ix *index, p Property) string {
 }
 
 func noLease(ix *index) string {
-	if len(ix.leases) == 0 {
+	if len(ix.Leases) == 0 {
 		return "no acquire hands out a lease"
 	}
 	return ""
@@ -84,9 +84,9 @@ func noLease(ix *index) string {
 
 func noWrite(ix *index) string {
 	resource := func(e history.Event) bool {
-		return e.Kind == history.State && ix.groups[e.Process] == "" && !ix.servers[e.Process]
+		return e.Kind == history.State && ix.Groups[e.Process] == "" && !ix.Servers[e.Process]
 	}
-	if len(ix.leases) == 0 || !ix.some(func(_ int, e history.Event) bool { return resource(e) && e.Lease != "" }) {
+	if len(ix.Leases) == 0 || !ix.some(func(_ int, e history.Event) bool { return resource(e) && e.Lease != "" }) {
 		return "nothing reaches the resource under a lease"
 	}
 	return ""
@@ -100,7 +100,7 @@ func noUpdate(ix *index) string {
 }
 
 func noKey(ix *index) string {
-	if len(ix.lives) == 0 {
+	if len(ix.Lives) == 0 {
 		return "no key of a lease is set on a node"
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -48,19 +49,15 @@ func (m Measurement) String() string { return string(m.Quantity) + " " + m.Text 
 
 // Measure returns the measurements of a history, in the order of the quantities. It returns none if the history contradicts
 // itself.
-func Measure(h *history.History, quantities ...Quantity) []Measurement {
+func Measure(f *facts.Facts, quantities ...Quantity) []Measurement {
 	if len(quantities) == 0 {
 		return nil
-	}
-	var ix *index
-	if WellFormed(h) == nil {
-		ix = newIndex(h)
 	}
 	var found []Measurement
 	for _, q := range quantities {
 		m := Measurement{Quantity: q, Text: "none"}
-		if ix != nil {
-			m.take(ix)
+		if f.Malformed == nil {
+			m.take(&index{f})
 		}
 		found = append(found, m)
 	}
@@ -146,17 +143,17 @@ func (m *Measurement) acquiring(ix *index) {
 	var most, sum time.Duration
 	var got int64
 	taken := map[string][]occupation{} // by lock
-	for i := range ix.holds {
-		l := &ix.holds[i]
+	for i := range ix.Holds {
+		l := &ix.Holds[i]
 		from := l.From
-		if ix.lease(l.Label).ReturnEvent == l.ReturnEvent {
+		if ix.Lease(l.Label).ReturnEvent == l.ReturnEvent {
 			from = min(l.Granted, l.From)
 		}
-		taken[l.Lock] = append(taken[l.Lock], occupation{l.Client, stretch{from, l.free()}})
+		taken[l.Lock] = append(taken[l.Lock], occupation{l.Client, facts.Stretch{From: from, To: l.Free()}})
 	}
-	for _, l := range ix.leases {
+	for _, l := range ix.Leases {
 		if l.Client == ix.Meta.Probe || slices.ContainsFunc(taken[l.Lock], func(o occupation) bool {
-			return o.client != l.Client && o.from < l.From && l.Invoked < o.to
+			return o.client != l.Client && o.From < l.From && l.Invoked < o.To
 		}) {
 			continue
 		}
@@ -172,35 +169,27 @@ func (m *Measurement) acquiring(ix *index) {
 // An occupation is a time in which a client had a lock.
 type occupation struct {
 	client string
-	stretch
-}
-
-// free returns when a lock is free after a hold: if its client is gone without releasing it, at the end of the lease.
-func (l *Lease) free() time.Duration {
-	if l.Ended == Crashed || l.Ended == Exited {
-		return max(l.To, l.End)
-	}
-	return l.To
+	facts.Stretch
 }
 
 // unavailable returns the lengths of the times in which somebody asked for a lock that nobody had been granted or held.
 func (ix *index) unavailable() []time.Duration {
-	asked, taken := map[string][]stretch{}, map[string][]stretch{}
+	asked, taken := map[string][]facts.Stretch{}, map[string][]facts.Stretch{}
 	for _, a := range ix.asks() {
 		if a.client != ix.Meta.Probe {
-			asked[a.lock] = append(asked[a.lock], a.stretch)
+			asked[a.lock] = append(asked[a.lock], a.Stretch)
 		}
 	}
-	for _, l := range ix.holds {
-		taken[l.Lock] = append(taken[l.Lock], stretch{min(l.Granted, l.From), l.To})
-		if ix.lease(l.Label).ReturnEvent != l.ReturnEvent {
-			taken[l.Lock][len(taken[l.Lock])-1].from = l.From
+	for _, l := range ix.Holds {
+		taken[l.Lock] = append(taken[l.Lock], facts.Stretch{From: min(l.Granted, l.From), To: l.To})
+		if ix.Lease(l.Label).ReturnEvent != l.ReturnEvent {
+			taken[l.Lock][len(taken[l.Lock])-1].From = l.From
 		}
 	}
 	var times []time.Duration
 	for lock, s := range asked {
-		for _, x := range without(merge(s), merge(taken[lock])) {
-			times = append(times, x.to-x.from)
+		for _, x := range facts.Without(facts.Merge(s), facts.Merge(taken[lock])) {
+			times = append(times, x.To-x.From)
 		}
 	}
 	return times
@@ -224,7 +213,7 @@ func (m *Measurement) validity(ix *index) {
 func (m *Measurement) roundTrips(ix *index) {
 	var requests, leases int64
 	for _, e := range ix.Events {
-		if e.Kind != history.Message || ix.groups[e.Process] == "" || ix.servers[e.By] || e.By == ix.Meta.Probe {
+		if e.Kind != history.Message || ix.Groups[e.Process] == "" || ix.Servers[e.By] || e.By == ix.Meta.Probe {
 			continue
 		}
 		switch word, _, _ := strings.Cut(strings.ReplaceAll(e.Value, ";", " "), " "); word {
@@ -233,7 +222,7 @@ func (m *Measurement) roundTrips(ix *index) {
 			requests++
 		}
 	}
-	for _, l := range ix.leases {
+	for _, l := range ix.Leases {
 		if l.Client != ix.Meta.Probe {
 			leases++
 		}
@@ -283,16 +272,16 @@ func (ix *index) takeovers() []time.Duration {
 		asks[a.last] = a
 	}
 	var times []time.Duration
-	for _, leases := range byGrant(ix) {
+	for _, leases := range ix.ByGrant() {
 		for i, next := range leases[1:] {
-			end := leases[i].free()
-			for _, n := range ix.holdsOf[leases[i].Label] {
-				if l := &ix.holds[n]; l.From < next.Granted {
-					end = max(end, l.free())
+			end := leases[i].Free()
+			for _, n := range ix.HoldsOf[leases[i].Label] {
+				if l := &ix.Holds[n]; l.From < next.Granted {
+					end = max(end, l.Free())
 				}
 			}
 			if a, known := asks[next.ReturnEvent]; known {
-				end = max(end, a.from)
+				end = max(end, a.From)
 			}
 			if next.Client != leases[i].Client && next.Client != ix.Meta.Probe && end <= next.Granted {
 				times = append(times, next.Granted-end)
@@ -306,14 +295,14 @@ func (m *Measurement) outlives(ix *index) {
 	var most time.Duration
 	var node, over string
 	name := "longest"
-	for _, l := range ix.lives {
-		if l.promise == history.NoEnd || history.Client(l.label) == ix.Meta.Probe {
+	for _, l := range ix.Lives {
+		if l.Promise == history.NoEnd || history.Client(l.Label) == ix.Meta.Probe {
 			continue
 		}
 		// In Redis a key exists through the millisecond of its deadline.
-		if d := ix.lifetime(l) - max(0, l.promise); d > Rounding && d > most {
-			most, node = d, l.node
-			if name, over = "longest", ""; l.to == len(ix.Events) { // it never ended
+		if d := ix.Lifetime(l) - max(0, l.Promise); d > facts.Rounding && d > most {
+			most, node = d, l.Node
+			if name, over = "longest", ""; l.To == len(ix.Events) { // it never ended
 				name, over = "longest, and more", "over "
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -100,7 +101,7 @@ func TestMeasure(t *testing.T) {
 		{"done twice", "0 c1 invoke increment\n1 resource set 1 key=counter by=c1\n1 resource over 2 key=counter by=c1\n2 c1 ok increment 2", "increments 1 asked, and the counter went from 0 to 2"},
 	} {
 		for _, q := range Quantities() {
-			if m := Measure(handmade.History(t, c.story), q); len(c.want) > len(q) && c.want[:len(q)+1] == string(q)+" " {
+			if m := Measure(facts.Of(handmade.History(t, c.story)), q); len(c.want) > len(q) && c.want[:len(q)+1] == string(q)+" " {
 				covered[q] = true
 				if m[0].String() != c.want {
 					t.Errorf("%s: %q, want %q\n%s", c.name, m[0], c.want, c.story)
@@ -119,7 +120,7 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestMeasureJSON(t *testing.T) {
-	b, err := json.Marshal(Measure(handmade.History(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 resource accept A by=c1\n2 resource accept A by=c2"), Wait, DuplicateWork, Outlives))
+	b, err := json.Marshal(Measure(facts.Of(handmade.History(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 resource accept A by=c1\n2 resource accept A by=c2")), Wait, DuplicateWork, Outlives))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,14 +139,14 @@ func TestMeasureSurvivesGarbage(t *testing.T) {
 		if rapid.Bool().Draw(t, "sound") {
 			h = handmade.Random(t)
 		}
-		a, b := Measure(h, Quantities()...), Measure(h, Quantities()...)
+		a, b := Measure(facts.Of(h), Quantities()...), Measure(facts.Of(h), Quantities()...)
 		for i, q := range Quantities() {
 			if a[i].Quantity != q || a[i].String() != b[i].String() || !slices.Equal(a[i].Figures, b[i].Figures) {
 				t.Fatalf("%v, then %v", a[i], b[i])
 			}
 		}
 	})
-	if m := Measure(handmade.History(t, "")); m != nil {
+	if m := Measure(facts.Of(handmade.History(t, ""))); m != nil {
 		t.Errorf("nothing was asked for, and %v measured", m)
 	}
 }

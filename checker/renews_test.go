@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 )
@@ -201,7 +202,7 @@ func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 
 // If a lock takes several keys of one node, the key that completes them grants the lease.
 func TestGrantOfALockWithSeveralKeys(t *testing.T) {
-	leases := Leases(handmade.History(t, `
+	leases := facts.Of(handmade.History(t, `
 		0    c1 invoke acquire
 		0.1  n1 set c1#1 key=0
 		0.2  c2 invoke acquire
@@ -216,7 +217,7 @@ func TestGrantOfALockWithSeveralKeys(t *testing.T) {
 		2.1  n1 delete c1#1 key=0
 		2.2  n1 set c1#1 key=0
 		2.3  n1 set c1#1 key=2
-		2.4  c1 ok acquire c1#1 until=12 keys=2`))
+		2.4  c1 ok acquire c1#1 until=12 keys=2`)).Holds
 	s := func(f float64) time.Duration { return time.Duration(f * float64(time.Second)) }
 	for i, want := range []time.Duration{s(0.4), s(2.2)} {
 		if l := leases[i]; !l.GrantSeen || l.Granted != want {
@@ -230,7 +231,7 @@ func TestGrantOfALockWithSeveralKeys(t *testing.T) {
 		0.1  n1 set c1#1 key=0
 		2    n1 set c1#1 key=1
 		2.4  c1 ok acquire c1#1 until=12`)
-	if l := Leases(one)[0]; l.Granted != s(0.1) {
+	if l := facts.Of(one).Holds[0]; l.Granted != s(0.1) {
 		t.Errorf("one key is enough, granted at %v", l.Granted)
 	}
 }
@@ -254,7 +255,7 @@ func TestLossOfKeysOfOneNode(t *testing.T) {
 			1    n1 delete c1#1 key=0 by=c3
 			1    n1 delete c1#1 key=1 by=c3`, None},
 	} {
-		r := Check(handmade.History(t, `
+		r := Check(facts.Of(handmade.History(t, `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 key=0 until=10.1
 			0.1  n1 set c1#1 key=1 until=10.1
@@ -263,7 +264,7 @@ func TestLossOfKeysOfOneNode(t *testing.T) {
 			2    c2 invoke acquire
 			2.1  n1 set c2#1 key=0 until=12.1
 			2.1  n1 set c2#1 key=1 until=12.1
-			2.2  c2 ok acquire c2#1 until=never renews keys=2`), nil)
+			2.2  c2 ok acquire c2#1 until=never renews keys=2`)), nil)
 		var got []Assumption
 		for _, v := range r.Violations {
 			if v.Property == LeaseExclusion {
@@ -287,13 +288,13 @@ func TestEndOfALeaseThatIsRenewedWithoutTelling(t *testing.T) {
 		{"15 n1 delete c1#1", history.NoEnd},
 		{"15 c2 invoke acquire", history.NoEnd},
 	} {
-		l := Leases(handmade.History(t, `
+		l := facts.Of(handmade.History(t, `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 until=10.1
 			0.2  c1 ok acquire c1#1 until=never renews
 			5    n1 retime c1#1 until=15
 			`+c.end+`
-			16   c2 invoke release`))[0]
+			16   c2 invoke release`)).Holds[0]
 		if l.End != c.want || l.To != history.NoEnd {
 			t.Errorf("%s: ends at %v, held to %v, want %v and no end", c.end, l.End, l.To, c.want)
 		}

@@ -1,11 +1,10 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -24,17 +23,17 @@ func resourceExclusion(ix *index) []Violation {
 		if e.Kind != history.State || e.Op != history.Accept && e.Op != history.Mark {
 			continue
 		}
-		newer := ix.successor[e.Lease]
+		newer := ix.Successor[e.Lease]
 		if newer == nil || newer.GrantEvent > i {
 			continue
 		}
-		l := ix.holdAt(e.Lease, e.Departure())
+		l := ix.HoldAt(e.Lease, e.Departure())
 		did := "wrote " + e.Value
 		if e.Op == history.Mark {
 			did = "entered"
 		}
 		broken, because := blameWrite(ix, i, l, newer)
-		if broken == None && l.Ended == LeaseLost && l.EndEvent < ix.writing(i) {
+		if broken == None && l.Ended == facts.LeaseLost && l.EndEvent < ix.writing(i) {
 			continue
 		}
 		found = append(found, Violation{
@@ -49,32 +48,19 @@ func resourceExclusion(ix *index) []Violation {
 	return found
 }
 
-// byGrant returns the leases of each lock in the order of their grants.
-func byGrant(ix *index) map[string][]*Lease {
-	locks := map[string][]*Lease{}
-	for i := range ix.leases {
-		l := &ix.leases[i]
-		locks[l.Lock] = append(locks[l.Lock], l)
-	}
-	for _, leases := range locks {
-		slices.SortFunc(leases, func(a, b *Lease) int { return cmp.Compare(a.GrantEvent, b.GrantEvent) })
-	}
-	return locks
-}
-
 // blameWrite says why a write under l, event i, reached the resource after the grant of a newer lease.
-func blameWrite(ix *index, i int, l, newer *Lease) (Assumption, []int) {
-	return blameLate(ix, ix.at(i), ix.Events[i].Departure(), l, newer, newer.Granted, nil)
+func blameWrite(ix *index, i int, l, newer *facts.Lease) (Assumption, []int) {
+	return blameLate(ix, ix.At(i), ix.Events[i].Departure(), l, newer, newer.Granted, nil)
 }
 
 // blameLate says why an act under l took effect, at the instant at, after the grant of a newer lease. Its request was sent at
 // sent. It was a violation because it came after the instant after: an act under the newer lease, or its grant. If averted is not
 // nil, it reports whether something else would have prevented the violation, had the environment kept some assumptions.
-func blameLate(ix *index, at, sent time.Duration, l, newer *Lease, after time.Duration, averted func(kept []Assumption) bool) (Assumption, []int) {
+func blameLate(ix *index, at, sent time.Duration, l, newer *facts.Lease, after time.Duration, averted func(kept []Assumption) bool) (Assumption, []int) {
 	still := func(kept []Assumption) bool {
 		return ix.stillLate(at, sent, l, newer, after, kept) && (averted == nil || !averted(kept))
 	}
-	inTime := l.held() && sent <= l.To
+	inTime := l.Held() && sent <= l.To
 	if inTime && newer.Granted < l.To {
 		broken, because := blame(ix, l, newer) // the leases overlapped already: the resource only shows that
 		if broken == None && newer.From < l.To || broken != None && !still([]Assumption{broken}) {
@@ -97,7 +83,7 @@ func blameLate(ix *index, at, sent time.Duration, l, newer *Lease, after time.Du
 
 // signsLate returns the events that show how the environment broke an assumption, so that an act under l, whose request was sent
 // at sent, came after the grant of a newer lease.
-func (ix *index) signsLate(broken Assumption, sent time.Duration, l, newer *Lease) []int {
+func (ix *index) signsLate(broken Assumption, sent time.Duration, l, newer *facts.Lease) []int {
 	then := ix.succession(l, newer)
 	switch broken {
 	case DurableNodes:
@@ -114,8 +100,8 @@ func (ix *index) signsLate(broken Assumption, sent time.Duration, l, newer *Leas
 // writing returns the invocation of the write, the update or the entry that the resource accepted by event i, or -1.
 func (ix *index) writing(i int) int {
 	e := ix.Events[i]
-	invokes := ix.invokes[history.Client(e.Lease)]
-	for j := last(invokes, i); j >= 0; j = last(invokes, j) {
+	invokes := ix.Invokes[history.Client(e.Lease)]
+	for j := facts.Before(invokes, i); j >= 0; j = facts.Before(invokes, j) {
 		in := ix.Events[j]
 		if in.Writes(e) {
 			return j

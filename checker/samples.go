@@ -3,6 +3,7 @@ package checker
 import (
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -16,14 +17,14 @@ type Sample struct {
 
 // Samples returns the values behind a quantity, in the order in which they began; nil for a quantity that has none, and for a
 // history that contradicts itself.
-func Samples(h *history.History, q Quantity) []Sample {
-	if q != Wait && q != Validity || WellFormed(h) != nil {
+func Samples(f *facts.Facts, q Quantity) []Sample {
+	if q != Wait && q != Validity || f.Malformed != nil {
 		return nil
 	}
 	if q == Wait {
-		return newIndex(h).asked()
+		return (&index{f}).asked()
 	}
-	return newIndex(h).validities()
+	return (&index{f}).validities()
 }
 
 // asked returns how long each client asked, with or without success.
@@ -31,7 +32,7 @@ func (ix *index) asked() []Sample {
 	var all []Sample
 	for _, a := range ix.asks() {
 		if a.client != ix.Meta.Probe {
-			all = append(all, Sample{Client: a.client, At: a.to, Value: a.to - a.from, Vain: !a.got})
+			all = append(all, Sample{Client: a.client, At: a.To, Value: a.To - a.From, Vain: !a.got})
 		}
 	}
 	return all
@@ -40,7 +41,7 @@ func (ix *index) asked() []Sample {
 // validities returns what was left of each lease that has an end when its acquire returned.
 func (ix *index) validities() []Sample {
 	var all []Sample
-	for _, l := range ix.leases {
+	for _, l := range ix.Leases {
 		if e := ix.Events[l.ReturnEvent]; l.Client != ix.Meta.Probe && e.Until != history.NoEnd {
 			all = append(all, Sample{Client: l.Client, At: e.At, Value: e.Until - e.Clock})
 		}

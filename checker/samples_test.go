@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -21,7 +22,7 @@ func TestSamples(t *testing.T) {
 		{Validity, []Sample{{"c1", at(1.3), at(7.7), false}}},
 		{RoundTrips, nil},
 	} {
-		got := Samples(h, c.quantity)
+		got := Samples(facts.Of(h), c.quantity)
 		if len(got) != len(c.want) {
 			t.Fatalf("%s: %v, want %v", c.quantity, got, c.want)
 		}
@@ -32,7 +33,7 @@ func TestSamples(t *testing.T) {
 		}
 	}
 	h.Events[0].At = 5 * time.Second
-	if got := Samples(h, Wait); got != nil {
+	if got := Samples(facts.Of(h), Wait); got != nil {
 		t.Errorf("of a history that contradicts itself: %v", got)
 	}
 }

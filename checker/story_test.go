@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 )
@@ -23,7 +24,7 @@ func testProperty(t *testing.T, p Property, cases []verdictCase) {
 	for _, c := range cases {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			h := handmade.History(t, c.story)
-			r := Check(h, nil)
+			r := Check(facts.Of(h), nil)
 			var got []string
 			for _, v := range r.Violations {
 				if v.Property == p {

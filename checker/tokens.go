@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -13,9 +14,9 @@ import (
 // "How to do distributed locking", 2016, "Making the lock safe with fencing").
 func tokens(ix *index) []Violation {
 	var found []Violation
-	locks := byGrant(ix)
+	locks := ix.ByGrant()
 	for _, lock := range slices.Sorted(maps.Keys(locks)) {
-		var top *Lease // the one with the highest token so far
+		var top *facts.Lease // the one with the highest token so far
 		for _, l := range locks[lock] {
 			if l.Fence == 0 {
 				continue // the lock has no fencing tokens
@@ -43,17 +44,17 @@ func tokens(ix *index) []Violation {
 
 // blameToken says why the token of b is not greater than that of a, which was granted before it: did the node lose its counter,
 // or was it replaced by another that only knew an older number?
-func blameToken(ix *index, a, b *Lease) (Assumption, []int) {
+func blameToken(ix *index, a, b *facts.Lease) (Assumption, []int) {
 	if !a.GrantSeen || !b.GrantSeen {
 		return None, nil
 	}
 	node := ix.Events[b.GrantEvent].Process
-	for i := first(ix.fences[node], a.GrantEvent); i >= 0 && i < b.GrantEvent; i = first(ix.fences[node], i) {
+	for i := facts.After(ix.Fences[node], a.GrantEvent); i >= 0 && i < b.GrantEvent; i = facts.After(ix.Fences[node], i) {
 		if ix.Events[i].Op == history.Lose {
 			return DurableNodes, []int{i}
 		}
 	}
-	p := last(ix.promotions[ix.groups[node]], b.GrantEvent)
+	p := facts.Before(ix.Promotions[ix.Groups[node]], b.GrantEvent)
 	if p >= 0 && ix.Events[p].Process == node && ix.Events[a.GrantEvent].Process != node && ix.fenceOn(node, p) < a.Fence {
 		return DurableNodes, []int{p}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -68,7 +69,7 @@ func TestRanOn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := handmade.History(t, c.story)
-			r := Check(h, nil)
+			r := Check(facts.Of(h), nil)
 			checkResult(t, h, r)
 			if r.Verdict != c.verdict || len(r.Violations) != c.violations || !slices.Equal(r.Unmet, c.unmet) {
 				t.Errorf("%s, %d violations, unmet %q\nwant %s, %d, %q", r.Verdict, len(r.Violations), r.Unmet, c.verdict, c.violations, c.unmet)
@@ -102,10 +103,10 @@ func TestStanding(t *testing.T) {
 		{NoLostUpdate, "0 c2 invoke increment\n0.1 c2 ok increment 7", false},
 	} {
 		const unpaused = "\n29 c3 fault pause id=1\n30 c3 info unpaused\n31 c3 fault resume\n31 c3 bite id=1"
-		if r := Check(handmade.History(t, c.story+"\n28 c2 info exit"), nil); r.Status(c.property) != Violated {
+		if r := Check(facts.Of(handmade.History(t, c.story+"\n28 c2 info exit")), nil); r.Status(c.property) != Violated {
 			t.Errorf("%s: %s where nobody ran on", c.property, r.Status(c.property))
 		}
-		r := Check(handmade.History(t, c.story+unpaused), nil)
+		r := Check(facts.Of(handmade.History(t, c.story+unpaused)), nil)
 		if stands := r.Verdict == Unsafe; stands != c.stands || stands && r.Status(c.property) != Violated {
 			t.Errorf("%s: %s, %s, unmet %q; stands: want %v", c.property, r.Verdict, r.Status(c.property), r.Unmet, c.stands)
 		}
@@ -124,7 +125,7 @@ func TestIdleFault(t *testing.T) {
 		{"0 c9 fault pause id=9 pause_c9_3s\n0 c9 info exit", "the fault `pause c9 3s` never bit"},
 		{"0 c1 fault cut id=9 cut_c1-n4", "the fault `cut c1-n4` never bit"},
 	} {
-		if r := Check(handmade.History(t, c.fault+"\n"+calm), nil); r.Verdict != Inconclusive || !slices.Equal(r.Unmet, []string{c.why}) {
+		if r := Check(facts.Of(handmade.History(t, c.fault+"\n"+calm)), nil); r.Verdict != Inconclusive || !slices.Equal(r.Unmet, []string{c.why}) {
 			t.Errorf("%s: %s, %q\nwant %q", c.fault, r.Verdict, r.Unmet, c.why)
 		}
 	}

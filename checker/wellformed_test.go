@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -26,7 +27,7 @@ func TestCheckMalformed(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			h := handmade.History(t, c.story)
-			r := Check(h, nil)
+			r := Check(facts.Of(h), nil)
 			if want := []string{"malformed history: " + c.want}; r.Verdict != Inconclusive || !slices.Equal(r.Unmet, want) {
 				t.Errorf("%s: %q, want %q", r.Verdict, r.Unmet, want)
 			}
@@ -49,7 +50,7 @@ func TestCheckWellFormed(t *testing.T) {
 		"0 c1 invoke acquire\n1 c1 fault pause\n2 c1 info unpaused\n2 c1 info unpaused id=1\n3 c1 fail acquire",
 		"5 c1 invoke acquire\n5 c1 fault pause clock=0\n5 c2 invoke acquire clock=0",
 	} {
-		if err := WellFormed(handmade.History(t, s)); err != nil {
+		if err := facts.Of(handmade.History(t, s)).Malformed; err != nil {
 			t.Errorf("%s\n%v", s, err)
 		}
 	}

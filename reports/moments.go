@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -27,9 +28,9 @@ func (m Moment) String() string {
 }
 
 // Moments lists the lines of the timeline that [Text] writes.
-func Moments(h *history.History, r checker.Result) []Moment {
-	t := NewTranscript(h, r, TextOptions{})
-	for i := range h.Events {
+func Moments(f *facts.Facts, r checker.Result) []Moment {
+	t := NewTranscript(f, r, TextOptions{})
+	for i := range f.Events {
 		t.Event(i)
 	}
 	t.foldInvocations()
@@ -49,8 +50,8 @@ func Moments(h *history.History, r checker.Result) []Moment {
 }
 
 // Told describes a single event in the words of the timeline, which may not show it, or of a message.
-func Told(h *history.History, i int) string {
-	switch e := &h.Events[i]; {
+func Told(f *facts.Facts, i int) string {
+	switch e := &f.Events[i]; {
 	case e.Kind == history.Message && e.Op == history.Drop:
 		return fmt.Sprintf("%s from %s to %s is lost", Message(*e), e.By, e.Process)
 	case e.Kind == history.Message:
@@ -58,7 +59,7 @@ func Told(h *history.History, i int) string {
 	case e.Kind == history.Injected:
 		return e.Value
 	}
-	t := NewTranscript(h, checker.Result{}, TextOptions{Verbose: true})
+	t := NewTranscript(f, checker.Result{}, TextOptions{Verbose: true})
 	t.Event(i)
 	if len(t.Lines) == 0 {
 		return ""

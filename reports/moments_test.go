@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"lockstep/checker/facts"
 	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
 )
@@ -12,7 +13,7 @@ import (
 func TestMoments(t *testing.T) {
 	for _, r := range sample.Runs(t) {
 		var b strings.Builder
-		if err := Text(&b, r.H, r.Result, TextOptions{}); err != nil {
+		if err := Text(&b, facts.Of(r.H), r.Result, TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		timeline, _, _ := strings.Cut(b.String(), "verdict:")
@@ -22,7 +23,7 @@ func TestMoments(t *testing.T) {
 				lines = append(lines, line)
 			}
 		}
-		moments := Moments(r.H, r.Result)
+		moments := Moments(facts.Of(r.H), r.Result)
 		if len(moments) != len(lines) {
 			t.Errorf("%s: %d moments, %d lines", r.Name, len(moments), len(lines))
 			continue
@@ -34,8 +35,8 @@ func TestMoments(t *testing.T) {
 			}
 		}
 		for i := range r.H.Events {
-			if e := r.H.Events[i]; e.Kind == history.Message && !strings.Contains(Told(r.H, i), e.Process) {
-				t.Errorf("%s: %q does not name %s", r.Name, Told(r.H, i), e.Process)
+			if e := r.H.Events[i]; e.Kind == history.Message && !strings.Contains(Told(facts.Of(r.H), i), e.Process) {
+				t.Errorf("%s: %q does not name %s", r.Name, Told(facts.Of(r.H), i), e.Process)
 			}
 		}
 	}

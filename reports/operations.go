@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -27,39 +27,25 @@ type Deed struct {
 }
 
 // Deeds joins the events of operations, in order of invocation. Waiting is not a deed.
-func Deeds(h *history.History) []Deed { return joinRepeats(JoinRefusals(RawDeeds(h))) }
+func Deeds(f *facts.Facts) []Deed { return joinRepeats(JoinRefusals(RawDeeds(f))) }
 
 // RawDeeds returns all operations, and joins none.
-func RawDeeds(h *history.History) []Deed {
-	type id struct {
-		process string
-		n       int
-	}
+func RawDeeds(f *facts.Facts) []Deed {
 	var ds []Deed
-	open := map[id]int{}
-	for i := range h.Events {
-		e := &h.Events[i]
-		switch e.Kind {
-		case history.Invoke:
-			open[id{e.Process, e.ID}] = len(ds)
-			ds = append(ds, Deed{Process: e.Process, Op: e.Op, Value: e.Value, Lease: e.Lease, Invoked: e.At, Returned: e.At,
-				In: i, Out: -1, Times: 1, Next: len(h.Events)})
-		case history.OK, history.Fail, history.Info:
-			if n, found := open[id{e.Process, e.ID}]; found && e.Op == ds[n].Op {
-				ds[n].Returned, ds[n].Outcome, ds[n].Err, ds[n].Out = e.At, e.Kind, e.Error, i
+	latest := map[string]int{} // by process, its last deed
+	for i := range f.Events {
+		e := &f.Events[i]
+		switch n, found := latest[e.By]; {
+		case e.Kind == history.Invoke:
+			latest[e.Process] = len(ds)
+			d := Deed{Process: e.Process, Op: e.Op, Value: e.Value, Lease: e.Lease, Invoked: e.At, Returned: e.At,
+				In: i, Out: -1, Times: 1, Next: len(f.Events), idle: true}
+			if out, answered := f.Outcome[i]; answered {
+				o := &f.Events[out]
+				d.Returned, d.Outcome, d.Err, d.Out = o.At, o.Kind, o.Error, out
 			}
-		}
-	}
-	lane := map[string]int{} // by process, the last deed
-	next := 0
-	for i := range h.Events {
-		e := &h.Events[i]
-		if e.Kind == history.Invoke {
-			lane[e.Process] = next
-			next++
-			ds[lane[e.Process]].idle = true
-		}
-		if n, found := lane[e.By]; found && e.Kind == history.State {
+			ds = append(ds, d)
+		case e.Kind == history.State && found:
 			ds[n].idle = false
 		}
 	}
@@ -207,7 +193,7 @@ func (d *Deed) Summary() string {
 }
 
 // GrantEvents returns the indices of the events that granted the leases, ascending.
-func GrantEvents(leases []checker.Lease) []int {
+func GrantEvents(leases []facts.Lease) []int {
 	var grants []int
 	for _, l := range leases {
 		if l.GrantSeen {
@@ -219,7 +205,7 @@ func GrantEvents(leases []checker.Lease) []int {
 }
 
 // revivals says how a lease had ended, by the extension that revived it.
-func revivals(leases []checker.Lease) map[int]string {
+func revivals(leases []facts.Lease) map[int]string {
 	revived := map[int]string{}
 	ended := map[string]string{} // by label
 	for _, l := range leases {
@@ -227,7 +213,7 @@ func revivals(leases []checker.Lease) map[int]string {
 			revived[l.ReturnEvent] = before
 		}
 		ended[l.Label] = ", after it had ended at " + history.Seconds(l.To)
-		if l.Ended == checker.LeaseLost {
+		if l.Ended == facts.LeaseLost {
 			ended[l.Label] = ", after it was reported as lost at " + history.Seconds(l.To)
 		}
 	}

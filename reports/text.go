@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -40,7 +41,7 @@ type TextOptions struct {
 // Width is the greatest number of columns of a line in a text timeline.
 const Width = 100
 
-// Text writes a history as a timeline, one line per event. The verdict with the violations, the measurements, and an explanation of
+// Text writes what happened as a timeline, one line per event. The verdict with the violations, the measurements, and an explanation of
 // the first violation of each property follow. An exclamation mark in the first column marks an event that proves a violation.
 //
 // What a reader does not need is folded:
@@ -53,14 +54,14 @@ const Width = 100
 //
 // Faults, and the events that prove a violation, are never left out. With [TextOptions].Verbose only the first of these rules
 // applies.
-func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) error {
+func Text(w io.Writer, f *facts.Facts, r checker.Result, o TextOptions) error {
 	paint := o.Paint
 	if paint == nil {
 		paint = func(_ Role, s string) string { return s }
 	}
 	bw := bufio.NewWriter(w)
-	t := NewTranscript(h, r, o)
-	for i := range h.Events {
+	t := NewTranscript(f, r, o)
+	for i := range f.Events {
 		t.Event(i)
 	}
 	if !o.Verbose {
@@ -71,14 +72,14 @@ func Text(w io.Writer, h *history.History, r checker.Result, o TextOptions) erro
 	writeVerdict(bw, r, o.Verbose, paint)
 	writeMeasurements(bw, o.Measurements, paint)
 	if !o.Unexplained {
-		writeExplanations(bw, h, r)
+		writeExplanations(bw, f, r)
 	}
 	return bw.Flush()
 }
 
 // A transcript converts events into lines.
 type transcript struct {
-	H      *history.History
+	F      *facts.Facts
 	o      TextOptions
 	proof  []int // the events that prove violations, ascending
 	grants []int // the events that granted a lease, ascending
@@ -103,9 +104,8 @@ type line struct {
 	Proof  bool
 }
 
-func NewTranscript(h *history.History, r checker.Result, o TextOptions) *transcript {
-	leases := checker.Leases(h)
-	t := &transcript{H: h, o: o, grants: GrantEvents(leases), revived: revivals(leases), all: Servers(h.Meta)}
+func NewTranscript(f *facts.Facts, r checker.Result, o TextOptions) *transcript {
+	t := &transcript{F: f, o: o, grants: GrantEvents(f.Holds), revived: revivals(f.Holds), all: Servers(f.Meta)}
 	for _, v := range r.Violations {
 		t.proof = append(t.proof, v.Events...)
 	}
@@ -113,21 +113,21 @@ func NewTranscript(h *history.History, r checker.Result, o TextOptions) *transcr
 	t.probe = -1
 	if !o.Verbose {
 		if !o.Messages {
-			t.probed, t.probe = quietProbe(h, t.proof)
+			t.probed, t.probe = quietProbe(f.History, t.proof)
 		}
-		t.folds = slices.DeleteFunc(Deeds(h), func(d Deed) bool { return !d.Folded() })
+		t.folds = slices.DeleteFunc(Deeds(f), func(d Deed) bool { return !d.Folded() })
 	}
 	return t
 }
 
 // Event adds the line of event i, if it has one.
 func (t *transcript) Event(i int) {
-	e := &t.H.Events[i]
+	e := &t.F.Events[i]
 	_, proof := slices.BinarySearch(t.proof, i)
 	l := line{event: e, Who: e.Process, Kind: string(e.Kind), Op: e.Op, Proof: proof}
-	if t.probe >= 0 && byProbe(t.H, e) {
+	if t.probe >= 0 && byProbe(t.F.History, e) {
 		if i == t.probe {
-			l.Op, l.Detail = "acquire, release", "since "+history.Seconds(t.H.Events[t.probed].At)
+			l.Op, l.Detail = "acquire, release", "since "+history.Seconds(t.F.Events[t.probed].At)
 			t.Lines = append(t.Lines, l)
 		}
 		return

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
 )
@@ -22,7 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata"
 func text(t testing.TB, r sample.Run, o TextOptions) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Text(&b, r.H, r.Result, o); err != nil {
+	if err := Text(&b, facts.Of(r.H), r.Result, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -109,7 +110,7 @@ func TestTextTellsRevivals(t *testing.T) {
 			at(13, "c1", history.Invoke, history.Extend, 3, 0), at(13, "c1", history.OK, history.Extend, 3, 23))
 		h := &history.History{Meta: history.Meta{Nodes: []string{"n1"}, Clients: []string{"c1"}, TTL: 10 * time.Second}, Events: events}
 		var b bytes.Buffer
-		if err := Text(&b, h, checker.Check(h, nil), TextOptions{}); err != nil {
+		if err := Text(&b, facts.Of(h), checker.Check(facts.Of(h), nil), TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, strings.TrimSpace(want)) || strings.Count(got, "after it") != 1 {

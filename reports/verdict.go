@@ -8,7 +8,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/checker/explain"
-	"lockstep/sim/history"
+	"lockstep/checker/facts"
 )
 
 // ReasonsShown is how many reasons for UNKNOWN are shown: a scenario may have 100,000 faults.
@@ -84,7 +84,7 @@ func writeMeasurements(w io.Writer, all []checker.Measurement, paint func(Role, 
 
 // writeExplanations explains the first violation of each property, in numbered sentences. If two explanations begin with the same
 // sentences, these are written only in the first.
-func writeExplanations(w io.Writer, h *history.History, r checker.Result) {
+func writeExplanations(w io.Writer, f *facts.Facts, r checker.Result) {
 	plain := func(_ Role, s string) string { return s }
 	type explanation struct {
 		property checker.Property
@@ -98,7 +98,7 @@ func writeExplanations(w io.Writer, h *history.History, r checker.Result) {
 		}
 		fmt.Fprintf(w, "why %s was violated\n", p)
 		var texts []string
-		for _, s := range explain.Story(h, r.Violations[n]) {
+		for _, s := range explain.Story(f, r.Violations[n]) {
 			texts = append(texts, Printable(s.Text, 4*Width))
 		}
 		same, like := 2, checker.Property("")

@@ -120,7 +120,7 @@ func validity(e *history.Event) string {
 
 // change describes a State event in two parts: the key or value, and its owner.
 func (t *transcript) change(i int) (what, detail string) {
-	e := &t.H.Events[i]
+	e := &t.F.Events[i]
 	what = e.Key
 	if what == "" {
 		what = e.Lock
@@ -171,7 +171,7 @@ func (t *transcript) change(i int) (what, detail string) {
 
 // writing says under which lease a write was made, and what is wrong with it.
 func (t *transcript) writing(i int) string {
-	e := &t.H.Events[i]
+	e := &t.F.Events[i]
 	s := "of " + e.Lease
 	if e.Lease == "" {
 		s = "of " + e.By
@@ -185,7 +185,7 @@ func (t *transcript) writing(i int) string {
 	if e.Op == history.Reject && e.Fence == 0 && e.Error != "" {
 		s += ": " + FirstLine(e.Error)
 	}
-	if seen := FenceSeen(t.H, i); e.Op == history.Reject && e.Fence != 0 && seen > 0 {
+	if seen := FenceSeen(t.F.History, i); e.Op == history.Reject && e.Fence != 0 && seen > 0 {
 		s += fmt.Sprintf(" < %d", seen)
 	}
 	if e.Sent > 0 && e.At-e.Sent >= TellingDelay {

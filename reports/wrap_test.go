@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports/internal/sample"
 )
 
@@ -19,7 +20,7 @@ func TestLongWordsEnd(t *testing.T) {
 	}
 	r, w := io.Pipe()
 	go func() {
-		w.CloseWithError(Text(w, h, checker.Check(h, nil), TextOptions{Verbose: true, Messages: true}))
+		w.CloseWithError(Text(w, facts.Of(h), checker.Check(facts.Of(h), nil), TextOptions{Verbose: true, Messages: true}))
 	}()
 	stop := time.AfterFunc(20*time.Second, func() { r.CloseWithError(io.ErrShortWrite) })
 	defer stop.Stop()

@@ -9,6 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/checker/explain"
+	"lockstep/checker/facts"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/scenarios/play"
@@ -77,7 +78,7 @@ func TestBrokenLocksAreCaught(t *testing.T) {
 			}
 			if seed == 1 {
 				for _, v := range o.Result.Violations {
-					checkExplanation(t, o.History, v, explain.Story(o.History, v))
+					checkExplanation(t, o.History, v, explain.Story(facts.Of(o.History), v))
 				}
 				var violated []checker.Property
 				for _, st := range o.Result.Statuses {

@@ -10,6 +10,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/checker/explain"
+	"lockstep/checker/facts"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -43,7 +44,7 @@ func TestCatalogueIsExplained(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, v := range o.Result.Violations {
-					sentences := explain.Story(o.History, v)
+					sentences := explain.Story(facts.Of(o.History), v)
 					checkExplanation(t, o.History, v, sentences)
 					explained[v.Property]++
 					name := s.Name + "/" + run.ID() + ": " + v.What

@@ -400,7 +400,7 @@ nemesis
 	if o.History.Meta.Cap != "" || o.Result.Verdict != checker.Safe {
 		t.Errorf("verdict %s, cap %q, %v", o.Result.Verdict, o.History.Meta.Cap, o.Result.Unmet)
 	}
-	for _, l := range checker.Leases(o.History) {
+	for _, l := range o.Facts.Holds {
 		if l.Client == "c1" && l.End < script.DefaultTTL {
 			t.Errorf("the lease of a client that stays ends at %v", l.End)
 		}
@@ -588,7 +588,7 @@ expect owner only violated
 			t.Errorf("%s: %s\n%s", name, strings.Join(diffs, "; "), o.Timeline())
 		}
 		var labels []string
-		for _, l := range checker.Leases(o.History) {
+		for _, l := range o.Facts.Holds {
 			labels = append(labels, l.Label)
 		}
 		if got := strings.Join(labels, " "); got != "c1#1 c2#1 c1#2 c2#2 probe#1" {

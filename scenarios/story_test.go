@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lockstep/checker/explain"
+	"lockstep/checker/facts"
 	"lockstep/scenarios/catalogue"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
@@ -52,7 +53,7 @@ func TestStoriesTellTheCause(t *testing.T) {
 			t.Errorf("%s: nothing is violated", test.run)
 		}
 		for _, v := range o.Result.Violations {
-			told := explain.Story(o.History, v)
+			told := explain.Story(facts.Of(o.History), v)
 			checkExplanation(t, o.History, v, told)
 			for _, want := range test.want {
 				if !slices.ContainsFunc(told, func(s explain.Sentence) bool { return strings.HasPrefix(s.Text, want) }) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -23,11 +24,10 @@ type Sentence struct {
 // Story explains why a violation occurred to a reader who has not seen the timeline, in one to ten sentences in the order of
 // events. The last sentence says which assumption was broken, if any, and cites the events that broke it. Story uses only the
 // history. If the history shows too little, the only sentence is the text of the violation.
-func Story(h *history.History, v checker.Violation) []Sentence {
-	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(h.Events) })
-	n := &narrator{h: h, v: v, told: map[int]bool{}}
-	if len(v.Events) > 0 && checker.WellFormed(h) == nil {
-		n.leases, n.keys = checker.Leases(h), keySpans(h)
+func Story(f *facts.Facts, v checker.Violation) []Sentence {
+	v.Events = slices.DeleteFunc(slices.Clone(v.Events), func(i int) bool { return i < 0 || i >= len(f.Events) })
+	n := &narrator{f: f, v: v, told: map[int]bool{}}
+	if len(v.Events) > 0 && f.Malformed == nil {
 		n.tell()
 	}
 	if len(n.story) == 0 {
@@ -45,13 +45,11 @@ const sentencesMost = 10
 
 // A narrator writes the story of one violation.
 type narrator struct {
-	h      *history.History
+	f      *facts.Facts
 	v      checker.Violation
-	leases []checker.Lease
-	keys   []keySpan
 	story  []said
 	told   map[int]bool // the faults that were told
-	paused [][2]int     // the pauses that were told, from one event to another
+	paused []facts.Span // the pauses that were told
 	cause  []int        // the events that broke an assumption, as far as they are known
 	blame  Sentence     // the last sentence if no assumption was broken; empty for the default
 }
@@ -99,10 +97,10 @@ func (n *narrator) say(w weight, at int, others []int, format string, args ...an
 	if rest, ok := strings.CutPrefix(text, "the "); ok {
 		text = "The " + rest
 	}
-	if at < 0 || at >= len(n.h.Events) || slices.ContainsFunc(n.story, func(s said) bool { return s.Text == text }) {
+	if at < 0 || at >= len(n.f.Events) || slices.ContainsFunc(n.story, func(s said) bool { return s.Text == text }) {
 		return
 	}
-	rest := slices.DeleteFunc(sorted(slices.Clone(others)...), func(i int) bool { return i == at || i >= len(n.h.Events) })
+	rest := slices.DeleteFunc(sorted(slices.Clone(others)...), func(i int) bool { return i == at || i >= len(n.f.Events) })
 	n.story = append(n.story, said{Sentence: Sentence{text, append([]int{at}, rest...)}, weight: w})
 }
 
@@ -141,12 +139,12 @@ func (n *narrator) forgetful() bool {
 
 // lockless reports whether the clients of the run had no lock: none asked for one, or the leases that they got had no keys.
 func (n *narrator) lockless() bool {
-	if len(n.keys) > 0 {
+	if len(n.f.Lives) > 0 {
 		return false
 	}
 	asked, got := false, false
-	for _, e := range n.h.Events {
-		if e.Op == history.Acquire && e.Process != n.h.Meta.Probe {
+	for _, e := range n.f.Events {
+		if e.Op == history.Acquire && e.Process != n.f.Meta.Probe {
 			asked, got = true, got || e.Kind == history.OK
 		}
 	}
@@ -195,27 +193,18 @@ func (n *narrator) sentences() []Sentence {
 
 // event returns event i, or an empty one if there is none.
 func (n *narrator) event(i int) history.Event {
-	if i < 0 || i >= len(n.h.Events) {
+	if i < 0 || i >= len(n.f.Events) {
 		return history.Event{}
 	}
-	return n.h.Events[i]
+	return n.f.Events[i]
 }
 
 func (n *narrator) time(i int) string { return history.Seconds(n.event(i).At) }
 
-// lease returns the lease with a label, or nil.
-func (n *narrator) lease(label string) *checker.Lease {
-	i := slices.IndexFunc(n.leases, func(l checker.Lease) bool { return l.Label == label && label != "" })
-	if i < 0 {
-		return nil
-	}
-	return &n.leases[i]
-}
-
 // after returns the first event after i for which f holds, or -1.
 func (n *narrator) after(i int, f func(history.Event) bool) int {
-	for j := i + 1; j < len(n.h.Events); j++ {
-		if f(n.h.Events[j]) {
+	for j := i + 1; j < len(n.f.Events); j++ {
+		if f(n.f.Events[j]) {
 			return j
 		}
 	}
@@ -224,8 +213,8 @@ func (n *narrator) after(i int, f func(history.Event) bool) int {
 
 // before returns the last event before i for which f holds, or -1.
 func (n *narrator) before(i int, f func(history.Event) bool) int {
-	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
-		if f(n.h.Events[j]) {
+	for j := min(i, len(n.f.Events)) - 1; j >= 0; j-- {
+		if f(n.f.Events[j]) {
 			return j
 		}
 	}
@@ -234,28 +223,22 @@ func (n *narrator) before(i int, f func(history.Event) bool) int {
 
 // doing returns the invocation of the operation that a client was in at event i, or -1.
 func (n *narrator) doing(client string, i int) int {
-	done := map[int]bool{}
-	return n.before(i, func(e history.Event) bool {
-		if e.Process != client {
-			return false
-		}
-		if e.EndsOperation() {
-			done[e.ID] = true
-		}
-		return e.Kind == history.Invoke && !done[e.ID]
-	})
-}
-
-// invoked returns the invocation that event i is the outcome of, or -1.
-func (n *narrator) invoked(i int) int {
-	o := n.event(i)
-	return n.before(i, func(e history.Event) bool { return e.Kind == history.Invoke && e.Process == o.Process && e.ID == o.ID })
+	in := facts.Before(n.f.Invokes[client], i)
+	for in >= 0 && n.outcome(in) >= 0 && n.outcome(in) < i {
+		in = facts.Before(n.f.Invokes[client], in)
+	}
+	return in
 }
 
 // outcome returns the outcome of the operation that event i invoked, or -1.
-func (n *narrator) outcome(i int) int {
-	in := n.event(i)
-	return n.after(i, func(e history.Event) bool { return e.EndsOperation() && e.Process == in.Process && e.ID == in.ID })
+func (n *narrator) outcome(i int) int { return event(n.f.Outcome, i) }
+
+// event returns the event that belongs to event i, or -1.
+func event(of map[int]int, i int) int {
+	if j, ok := of[i]; ok {
+		return j
+	}
+	return -1
 }
 
 // when says when events happened: at 1.000s, or from 1.000s to 1.003s.
@@ -268,7 +251,7 @@ func (n *narrator) when(events []int) string {
 }
 
 // long reports whether a time is long enough, compared with a lease, to be mentioned.
-func (n *narrator) long(d time.Duration) bool { return d > n.h.Meta.TTL/4 && d > 100*time.Millisecond }
+func (n *narrator) long(d time.Duration) bool { return d > n.f.Meta.TTL/4 && d > 100*time.Millisecond }
 
 // sorted sorts indices of events, and removes repetitions and every -1, which stands for no event.
 func sorted(events ...int) []int {

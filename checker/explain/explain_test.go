@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
-
-	"pgregory.net/rapid"
 )
 
 // An explainCase is a story, a violation of it, and sentences that the explanation must contain. Without events, the violation is
@@ -1169,7 +1170,7 @@ func TestExplain(t *testing.T) {
 			if c.property == checker.FaultTolerance {
 				v.At += h.Meta.TTL / 2
 			}
-			told := Story(h, v)
+			told := Story(facts.Of(h), v)
 			var got []string
 			for _, s := range told {
 				got = append(got, s.Text)
@@ -1184,7 +1185,7 @@ func TestExplain(t *testing.T) {
 }
 
 func found(h *history.History, p checker.Property) checker.Violation {
-	for _, v := range checker.Check(h, nil).Violations {
+	for _, v := range checker.Check(facts.Of(h), nil).Violations {
 		if v.Property == p {
 			return v
 		}
@@ -1197,7 +1198,7 @@ func TestExplainWithoutGrounds(t *testing.T) {
 	for _, p := range checker.Properties() {
 		v := checker.Violation{Property: p, What: "something was wrong", Assumption: checker.None, Events: []int{-1, 0, 7}}
 		for _, h := range []*history.History{{}, handmade.History(t, "0 c1 invoke wait"), handmade.History(t, "0 c1 ok acquire -")} {
-			told := Story(h, v)
+			told := Story(facts.Of(h), v)
 			if len(told) == 0 || len(told) > sentencesMost {
 				t.Errorf("%s: %v", p, told)
 			}
@@ -1214,7 +1215,7 @@ func TestExplainWithoutGrounds(t *testing.T) {
 
 // An explanation that is too long loses its background sentences first, and never its end.
 func TestExplainAtMostTen(t *testing.T) {
-	n := &narrator{h: &history.History{Events: make([]history.Event, 40)}, v: checker.Violation{Assumption: checker.BoundedPause, Events: []int{39}}, told: map[int]bool{}}
+	n := &narrator{f: facts.Of(&history.History{Events: make([]history.Event, 40)}), v: checker.Violation{Assumption: checker.BoundedPause, Events: []int{39}}, told: map[int]bool{}}
 	for i := range 8 {
 		n.say(step, 2*i, nil, "step %d", i)
 		n.say(detail, 2*i+1, nil, "detail %d", i)
@@ -1232,11 +1233,11 @@ func TestExplainRandomHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := handmade.Random(t)
 		seen := map[checker.Property]bool{}
-		for _, v := range checker.Check(h, nil).Violations {
+		for _, v := range checker.Check(facts.Of(h), nil).Violations {
 			if !seen[v.Property] {
 				seen[v.Property] = true
 				count[v.Property]++
-				checkExplanation(t, h, v, Story(h, v))
+				checkExplanation(t, h, v, Story(facts.Of(h), v))
 			}
 		}
 	})
@@ -1255,11 +1256,11 @@ func TestExplainNeverPanics(t *testing.T) {
 			Assumption: rapid.SampledFrom(append(checker.Assumptions(), "", "odd")).Draw(t, "assumption"),
 			Events:     rapid.SliceOfN(rapid.IntRange(-2, 40), 0, 4).Draw(t, "proof"),
 		}
-		if n := len(Story(h, v)); n < 1 || n > sentencesMost {
+		if n := len(Story(facts.Of(h), v)); n < 1 || n > sentencesMost {
 			t.Fatalf("%d sentences", n)
 		}
 		h = handmade.Random(t)
-		Story(h, v)
+		Story(facts.Of(h), v)
 	})
 }
 
@@ -1351,10 +1352,10 @@ func TestExplainPersistence(t *testing.T) {
 		{"aof-always", "crash n1", "restart n1 empty", ": its disk was empty"},
 	} {
 		op, _, _ := strings.Cut(c.crash, " ")
-		n := &narrator{h: &history.History{Meta: history.Meta{Persistence: c.persistence}, Events: []history.Event{
+		n := &narrator{f: facts.Of(&history.History{Meta: history.Meta{Persistence: c.persistence}, Events: []history.Event{
 			{Kind: history.Injected, Process: "n1", Op: op, Value: c.crash},
 			{Kind: history.Injected, Process: "n1", Op: "restart", Value: c.restart},
-		}}}
+		}})}
 		if got := n.forgot(0, 1); got != c.want {
 			t.Errorf("%s, %s, %s: %q, want %q", c.persistence, c.crash, c.restart, got, c.want)
 		}
@@ -1376,7 +1377,7 @@ func TestExplainUncheckedTokens(t *testing.T) {
 		13.001  resource accept A c1#1 fence=1`)
 	h.Meta.Resource = "plain"
 	v := found(h, checker.ResourceExclusion)
-	told := Story(h, v)
+	told := Story(facts.Of(h), v)
 	if len(told) < 2 || told[len(told)-2].Text != "The resource does not compare tokens: it accepted fence 1 after fence 2." {
 		t.Errorf("told %v", told)
 	}

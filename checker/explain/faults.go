@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -32,7 +33,7 @@ func (n *narrator) fault(w weight, i int) {
 	case history.Pause:
 		n.pause(w, i)
 	case history.Crash, history.Stop:
-		if back := n.undone(i, "restart"); back >= 0 {
+		if back := n.undone(i); back >= 0 {
 			n.say(w, i, []int{back}, "%s and came back at %s.", n.deed(i), n.time(back))
 		} else {
 			n.say(w, i, nil, "%s.", n.deed(i))
@@ -131,41 +132,33 @@ func course(d time.Duration) string {
 	return "forward by " + history.FormatDuration(d)
 }
 
-// undone returns the first event after fault i that undoes it on its process, or -1.
-func (n *narrator) undone(i int, op string) int {
-	return n.after(i, func(e history.Event) bool {
-		return e.Kind == history.Injected && e.Op == op && e.Process == n.event(i).Process
-	})
-}
+// undone returns the event that ended fault i, or -1.
+func (n *narrator) undone(i int) int { return event(n.f.Undone, i) }
 
 // pause tells of pause i.
 func (n *narrator) pause(w weight, i int) {
 	n.tellOnce(i)
 	process := the(n.event(i).Process)
-	back := n.undone(i, "resume")
+	back := n.undone(i)
 	if back < 0 {
-		n.paused = append(n.paused, [2]int{i, len(n.h.Events)})
+		n.paused = append(n.paused, facts.Span{From: i, To: len(n.f.Events)})
 		n.say(w, i, nil, "From %s on %s was paused.", n.time(i), process)
 		return
 	}
-	n.paused = append(n.paused, [2]int{i, back})
+	n.paused = append(n.paused, facts.Span{From: i, To: back})
 	n.tellOnce(back)
 	n.say(w, i, []int{back}, "From %s to %s %s was paused.", n.time(i), n.time(back), process)
 }
 
 // pauses tells of the long pauses of a process that overlap the time between two events.
 func (n *narrator) pauses(process string, from, to int) {
-	for i := 0; i < min(to, len(n.h.Events)); i++ {
-		e := n.event(i)
-		if e.Kind != history.Injected || e.Op != "pause" || e.Process != process || n.told[i] {
+	for _, p := range n.f.Pauses[process] {
+		ended := p.To < len(n.f.Events)
+		if p.From >= to || n.told[p.From] || ended && (p.To < from || !n.long(n.f.At(p.To)-n.f.At(p.From))) {
 			continue
 		}
-		back := n.undone(i, "resume")
-		if back >= 0 && (back < from || !n.long(n.event(back).At-e.At)) {
-			continue
-		}
-		n.pause(step, i)
-		n.cause = append(n.cause, i)
+		n.pause(step, p.From)
+		n.cause = append(n.cause, p.From)
 	}
 }
 
@@ -173,15 +166,12 @@ func (n *narrator) pauses(process string, from, to int) {
 // before. If all is set, the whole error counts and not only its change in that time, so that every fault from before counts too.
 func (n *narrator) clockFaultsOf(process string, from, to int, all bool) {
 	fault := -1
-	for i := 0; i < min(to, len(n.h.Events)); i++ {
-		e := n.event(i)
-		if e.Kind != history.Injected || e.Process != process {
-			continue
-		}
-		switch {
+	for _, i := range n.f.ClockFaults[process] {
+		switch e := n.event(i); {
+		case i >= to:
 		case e.Op == "drift" && e.PPM == 0 && i < from && !all:
 			fault = -1
-		case e.Op == "drift", (e.Op == "jump" || e.Op == "slew") && (all || i > from):
+		case e.Op == "drift", all, i > from:
 			fault = i
 		}
 	}
@@ -192,7 +182,7 @@ func (n *narrator) clockFaultsOf(process string, from, to int, all bool) {
 }
 
 // clientClocks tells of the clocks of two clients if a clock is to blame and no clock fault was told yet.
-func (n *narrator) clientClocks(first, second *checker.Lease) {
+func (n *narrator) clientClocks(first, second *facts.Lease) {
 	for i := range n.told {
 		switch n.event(i).Op {
 		case "jump", "drift", "slew":
@@ -205,58 +195,27 @@ func (n *narrator) clientClocks(first, second *checker.Lease) {
 	}
 }
 
-// lasting returns the link of a fault that lasts until another fault undoes it.
-func lasting(e history.Event) (history.Link, bool) {
-	switch f := e.Fault().(type) {
-	case history.Cut:
-		return f.Link, true
-	case history.Hold:
-		return f.Link, true
-	case history.Delay:
-		return f.Link, f.By > 0
-	}
-	return history.Link{}, false
-}
-
-// mended returns the first event after fault i that undoes it on its link, or -1.
-func (n *narrator) mended(i int) int {
-	link, _ := lasting(n.event(i))
-	return n.after(i, func(e history.Event) bool {
-		switch f := e.Fault().(type) {
-		case history.Heal:
-			return f.Link == history.Link{} || f.Link == link
-		case history.ReleaseLink:
-			return f.Link == link
-		case history.Delay:
-			return f.Link == link && n.event(i).Op == "delay"
-		}
-		return false
-	})
-}
-
 // linkFault returns the last fault that was in force between two processes right before event i, or -1.
 func (n *narrator) linkFault(from, to string, i int) int {
-	for j := min(i, len(n.h.Events)) - 1; j >= 0; j-- {
-		link, ok := lasting(n.event(j))
-		if !ok || !link.Covers(from, to) && !link.Covers(to, from) {
-			continue
-		}
-		if end := n.mended(j); end < 0 || end >= i {
+	for _, j := range slices.Backward(n.f.Cuts) {
+		if end := n.undone(j); j < i && n.between(j, from, to) && (end < 0 || end >= i) {
 			return j
 		}
 	}
 	return -1
 }
 
+// between reports whether a lasting fault is on the link of two processes, in whatever direction.
+func (n *narrator) between(fault int, a, b string) bool {
+	link, _ := facts.Lasting(n.event(fault))
+	return link.Covers(a, b) || link.Covers(b, a)
+}
+
 // apart tells of the faults on the links between two processes that were in force at some time between two events. It returns them.
 func (n *narrator) apart(a, b string, from, to int) []int {
 	var faults []int
-	for i := range min(to, len(n.h.Events)) {
-		link, ok := lasting(n.event(i))
-		if !ok || !link.Covers(a, b) && !link.Covers(b, a) {
-			continue
-		}
-		if end := n.mended(i); end < 0 || end > from {
+	for _, i := range n.f.Cuts {
+		if end := n.undone(i); i < to && n.between(i, a, b) && (end < 0 || end > from) {
 			n.fault(step, i)
 			faults = append(faults, i)
 		}
@@ -267,7 +226,7 @@ func (n *narrator) apart(a, b string, from, to int) []int {
 // overdue reports whether the message that caused e took long enough to be mentioned.
 func (n *narrator) overdue(e history.Event) bool {
 	d := e.At - e.Sent
-	return e.Sent > 0 && (n.long(d) || n.v.Assumption == checker.BoundedDelay && d >= n.h.Meta.TTL/400) // see [index.outOfReach]
+	return e.Sent > 0 && (n.long(d) || n.v.Assumption == checker.BoundedDelay && n.f.OutOfReach(d))
 }
 
 // late tells of message i, which took long, and of what kept it.
@@ -297,44 +256,35 @@ func (n *narrator) kept(from, to string, sent time.Duration, i int) {
 		f, ok := o.Fault().(history.Chosen)
 		return ok && f.Link.Covers(from, to)
 	}))
-	for j := range i {
-		e := n.event(j)
-		if back := n.undone(j, "resume"); e.Kind == history.Injected && e.Op == "pause" && e.Process == to && (back < 0 || back > left) {
-			n.fault(step, j)
+	for _, p := range n.f.Pauses[to] {
+		if p.From < i && p.To > left {
+			n.fault(step, p.From)
 		}
 	}
 }
 
 // links reports whether event i is a lasting fault on a link of a process.
 func (n *narrator) links(i int, process string) bool {
-	link, ok := lasting(n.event(i))
+	link, ok := facts.Lasting(n.event(i))
 	return ok && (link.From == process || link.To == process)
 }
 
 // stands reports whether event i is a fault that stops a process or a link and is still in force at a later event.
 func (n *narrator) stands(i, at int) bool {
-	end := -1
-	switch e := n.event(i); {
-	case e.Kind != history.Injected || i >= at:
+	e := n.event(i)
+	_, lasts := facts.Lasting(e)
+	if lasts = lasts || e.Kind == history.Injected && (e.Op == "crash" || e.Op == "stop" || e.Op == "pause"); !lasts || i >= at {
 		return false
-	case e.Op == "crash" || e.Op == "stop":
-		end = n.undone(i, "restart")
-	case e.Op == "pause":
-		end = n.undone(i, "resume")
-	default:
-		if _, ok := lasting(e); !ok {
-			return false
-		}
-		end = n.mended(i)
 	}
+	end := n.undone(i)
 	return end < 0 || end > at
 }
 
 // link tells of a fault on a link.
 func (n *narrator) link(w weight, i int, f history.Fault) {
-	link, _ := lasting(n.event(i))
+	link, _ := facts.Lasting(n.event(i))
 	span, others := "From "+n.time(i)+" on", []int(nil)
-	if end := n.mended(i); end >= 0 {
+	if end := n.undone(i); end >= 0 {
 		span, others = "From "+n.time(i)+" to "+n.time(end), []int{end}
 	}
 	verb := "did not get through"

@@ -8,84 +8,54 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
-// A keySpan is the time in which a key on a server stood for a lease. If nothing ends it, to is the number of events.
-type keySpan struct {
-	process, key, label string
-	from, to            int
-}
-
-// keySpans returns the spans of all keys on all servers, copies on replicas included, in the order of their beginnings.
-func keySpans(h *history.History) []keySpan {
-	type place struct{ process, key string }
-	var all []keySpan
-	living := map[place]int{}
-	for i, e := range h.Events {
-		if e.Kind != history.State {
-			continue
-		}
-		p := place{e.Process, e.Key}
-		switch e.Op {
-		case history.Set, history.Over, history.Delete, history.Expire, history.Lose:
-			if n, ok := living[p]; ok {
-				all[n].to = i
-				delete(living, p)
-			}
-		}
-		if (e.Op == history.Set || e.Op == history.Over) && e.Lease != "" {
-			living[p] = len(all)
-			all = append(all, keySpan{e.Process, e.Key, e.Lease, i, len(h.Events)})
-		}
-	}
-	return all
-}
-
 // votes returns the spans of the keys by which a lease was granted, one for each server, in the order of the servers. Copies that
 // replication made are not votes.
-func (n *narrator) votes(l *checker.Lease) []keySpan {
-	var votes []keySpan
-	for _, k := range n.keys {
-		if k.label == l.Label && k.from < l.ReturnEvent && l.ReturnEvent < k.to && n.event(k.from).By == l.Client &&
-			!slices.ContainsFunc(votes, func(o keySpan) bool { return o.process == k.process }) {
+func (n *narrator) votes(l *facts.Lease) []facts.Life {
+	var votes []facts.Life
+	for _, k := range n.f.Lives {
+		if k.Label == l.Label && k.From < l.ReturnEvent && l.ReturnEvent < k.To && n.event(k.From).By == l.Client &&
+			!slices.ContainsFunc(votes, func(o facts.Life) bool { return o.Node == k.Node }) {
 			votes = append(votes, k)
 		}
 	}
-	slices.SortStableFunc(votes, func(a, b keySpan) int { return strings.Compare(a.process, b.process) })
+	slices.SortStableFunc(votes, func(a, b facts.Life) int { return strings.Compare(a.Node, b.Node) })
 	return votes
 }
 
-func processes(keys []keySpan) []string {
+func processes(keys []facts.Life) []string {
 	var names []string
 	for _, k := range keys {
-		if !slices.Contains(names, k.process) {
-			names = append(names, k.process)
+		if !slices.Contains(names, k.Node) {
+			names = append(names, k.Node)
 		}
 	}
 	return names
 }
 
 // number chooses between a word for one key and a word for several.
-func number(keys []keySpan, one, several string) string {
+func number(keys []facts.Life, one, several string) string {
 	if len(keys) == 1 {
 		return one
 	}
 	return several
 }
 
-func beginnings(keys []keySpan) []int {
+func beginnings(keys []facts.Life) []int {
 	var events []int
 	for _, k := range keys {
-		events = append(events, k.from)
+		events = append(events, k.From)
 	}
 	return events
 }
 
-func endings(keys []keySpan) []int {
+func endings(keys []facts.Life) []int {
 	var events []int
 	for _, k := range keys {
-		events = append(events, k.to)
+		events = append(events, k.To)
 	}
 	return events
 }
@@ -94,10 +64,10 @@ func endings(keys []keySpan) []int {
 func (n *narrator) nodes(servers []string) int {
 	var nodes []string
 	for _, s := range servers {
-		if of := n.h.Meta.Replicas[s]; of != "" {
+		if of := n.f.Meta.Replicas[s]; of != "" {
 			s = of
 		}
-		if slices.Contains(n.h.Meta.Nodes, s) && !slices.Contains(nodes, s) {
+		if slices.Contains(n.f.Meta.Nodes, s) && !slices.Contains(nodes, s) {
 			nodes = append(nodes, s)
 		}
 	}
@@ -108,13 +78,13 @@ func (n *narrator) nodes(servers []string) int {
 const promptly = 10 * time.Millisecond
 
 // grant says which client was granted which lease, on which nodes and until when. why says how that was possible.
-func (n *narrator) grant(l *checker.Lease, why string) {
+func (n *narrator) grant(l *facts.Lease, why string) {
 	if l == nil {
 		return
 	}
 	e := n.event(l.ReturnEvent)
 	if e.Op != history.Acquire { // a hold that began with a late extension
-		n.grant(n.lease(l.Label), "")
+		n.grant(n.f.Lease(l.Label), "")
 		n.say(step, l.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
 			l.Client, l.Label, history.Seconds(l.From), history.Seconds(e.Until), why)
 		return
@@ -122,21 +92,21 @@ func (n *narrator) grant(l *checker.Lease, why string) {
 	votes := n.votes(l)
 	text := l.Client + " was granted " + l.Label
 	// A majority makes the grant. Keys that were set visibly later are named separately.
-	first, later := votes, []keySpan(nil)
-	if late := func(k keySpan) bool { return k.from > l.GrantEvent && n.time(k.from) != history.Seconds(l.Granted) }; l.GrantSeen {
-		later = slices.DeleteFunc(slices.Clone(votes), func(k keySpan) bool { return !late(k) })
+	first, later := votes, []facts.Life(nil)
+	if late := func(k facts.Life) bool { return k.From > l.GrantEvent && n.time(k.From) != history.Seconds(l.Granted) }; l.GrantSeen {
+		later = slices.DeleteFunc(slices.Clone(votes), func(k facts.Life) bool { return !late(k) })
 		first = slices.DeleteFunc(slices.Clone(votes), late)
 	}
 	if len(first) > 0 {
 		text += " on " + strings.Join(processes(first), " ")
-		if n.nodes(processes(votes)) < n.h.Meta.Quorum() {
+		if n.nodes(processes(votes)) < n.f.Meta.Quorum() {
 			text += ", which is not a majority,"
 		}
 	}
 	text += " at " + history.Seconds(l.Granted)
 	if len(later) > 0 {
-		last := slices.MaxFunc(later, func(a, b keySpan) int { return cmp.Compare(a.from, b.from) })
-		text += fmt.Sprintf(" (and on %s by %s)", strings.Join(processes(later), " "), n.time(last.from))
+		last := slices.MaxFunc(later, func(a, b facts.Life) int { return cmp.Compare(a.From, b.From) })
+		text += fmt.Sprintf(" (and on %s by %s)", strings.Join(processes(later), " "), n.time(last.From))
 	}
 	if l.Fence != 0 {
 		text += fmt.Sprintf(" with fence %d", l.Fence)
@@ -153,10 +123,10 @@ func (n *narrator) grant(l *checker.Lease, why string) {
 }
 
 // renewals says until when a lease was extended before event i.
-func (n *narrator) renewals(l *checker.Lease, i int) {
+func (n *narrator) renewals(l *facts.Lease, i int) {
 	var events []int
-	for j := l.ReturnEvent + 1; j < min(i, len(n.h.Events)); j++ {
-		if prolongs(n.h.Events[j], l.Label) {
+	for j := l.ReturnEvent + 1; j < min(i, len(n.f.Events)); j++ {
+		if prolongs(n.f.Events[j], l.Label) {
 			events = append(events, j)
 		}
 	}
@@ -173,7 +143,7 @@ func (n *narrator) renewals(l *checker.Lease, i int) {
 }
 
 // retimed says when a lock that does not report its renewals last renewed a lease's key before event i.
-func (n *narrator) retimed(l *checker.Lease, i int) {
+func (n *narrator) retimed(l *facts.Lease, i int) {
 	last := n.before(i, func(e history.Event) bool {
 		return e.Kind == history.State && e.Op == history.Retime && e.Owner == l.Label && e.By == l.Client
 	})
@@ -188,15 +158,15 @@ func prolongs(e history.Event, label string) bool {
 }
 
 // validity returns the event that gave a lease the end that it had at event i.
-func (n *narrator) validity(l *checker.Lease, i int) int {
+func (n *narrator) validity(l *facts.Lease, i int) int {
 	j := n.before(i, func(e history.Event) bool { return prolongs(e, l.Label) })
 	return max(j, l.ReturnEvent)
 }
 
 // successions tells how the keys of one lease vanished from the nodes where a later lease has its own. It returns what this means
 // for the grant of the later one.
-func (n *narrator) successions(first, second *checker.Lease) (why string) {
-	var never, lost, early, expired []keySpan
+func (n *narrator) successions(first, second *facts.Lease) (why string) {
+	var never, lost, early, expired []facts.Life
 	votes := n.votes(second)
 	for _, k := range votes {
 		old := n.predecessor(first.Label, k)
@@ -204,10 +174,10 @@ func (n *narrator) successions(first, second *checker.Lease) (why string) {
 			never = append(never, k)
 			continue
 		}
-		switch e := n.event(old.to); {
+		switch e := n.event(old.To); {
 		case e.Op == history.Lose:
 			lost = append(lost, *old)
-		case e.Op == history.Expire && n.tooEarly(*old):
+		case e.Op == history.Expire && n.f.Early(*old):
 			early = append(early, *old)
 		case e.Op == history.Expire:
 			expired = append(expired, *old)
@@ -220,20 +190,20 @@ func (n *narrator) successions(first, second *checker.Lease) (why string) {
 			case e.At >= first.End:
 				over = ": that lease had ended at " + history.Seconds(until) + " by its owner's clock"
 			}
-			n.say(step, old.to, []int{old.from, first.ReturnEvent}, "%s found the key of %s on %s, and overwrote it at %s%s.",
-				second.Client, first.Label, old.process, n.time(old.to), over)
-			n.cause = append(n.cause, old.to)
+			n.say(step, old.To, []int{old.From, first.ReturnEvent}, "%s found the key of %s on %s, and overwrote it at %s%s.",
+				second.Client, first.Label, old.Node, n.time(old.To), over)
+			n.cause = append(n.cause, old.To)
 		case n.nodes([]string{e.By}) > 0:
-			n.say(detail, old.to, []int{old.from}, "The key of %s disappeared from %s at %s, as it had from %s.",
-				first.Label, old.process, n.time(old.to), e.By)
+			n.say(detail, old.To, []int{old.From}, "The key of %s disappeared from %s at %s, as it had from %s.",
+				first.Label, old.Node, n.time(old.To), e.By)
 		case e.By != first.Client:
 			if n.v.Assumption == checker.BoundedClockError {
-				n.clockFaultsOf(old.process, old.from, old.to, n.copied(*old))
+				n.clockFaultsOf(old.Node, old.From, old.To, n.copied(*old))
 			}
-			n.intrusion(old.to)
+			n.intrusion(old.To)
 		case e.At < first.To:
-			n.say(step, old.to, []int{old.from}, "%s itself deleted the key of %s on %s at %s.",
-				e.By, first.Label, old.process, n.time(old.to))
+			n.say(step, old.To, []int{old.From}, "%s itself deleted the key of %s on %s at %s.",
+				e.By, first.Label, old.Node, n.time(old.To))
 		}
 	}
 	short, shortLost := n.cutShort(first)
@@ -243,7 +213,7 @@ func (n *narrator) successions(first, second *checker.Lease) (why string) {
 		n.loss(k)
 	}
 	for _, k := range append(slices.Clone(early), short...) {
-		n.clockFaultsOf(k.process, k.from, k.to, n.copied(k))
+		n.clockFaultsOf(k.Node, k.From, k.To, n.copied(k))
 	}
 	n.expiry(early, ", before their time")
 	n.expiry(short, ", before their time")
@@ -259,7 +229,7 @@ func (n *narrator) successions(first, second *checker.Lease) (why string) {
 
 	nodes := processes(never)
 	switch {
-	case len(votes) == 0 || len(nodes) == 0 || n.h.Meta.Replicas[nodes[0]] != "" || len(short)+len(shortLost) > 0:
+	case len(votes) == 0 || len(nodes) == 0 || n.f.Meta.Replicas[nodes[0]] != "" || len(short)+len(shortLost) > 0:
 		return ""
 	case len(nodes) == len(processes(votes)):
 		return ": no key of an older lease was there"
@@ -270,36 +240,29 @@ func (n *narrator) successions(first, second *checker.Lease) (why string) {
 
 // unrenewed tells which faults on links kept a lease from being renewed until its keys expired, if delays are to blame. It reports
 // whether there were any.
-func (n *narrator) unrenewed(l *checker.Lease, expired []keySpan) (told bool) {
+func (n *narrator) unrenewed(l *facts.Lease, expired []facts.Life) (told bool) {
 	for _, k := range expired {
-		if n.v.Assumption != checker.BoundedDelay || !l.Renews && !l.Renewed && n.validity(l, k.to) == l.ReturnEvent {
+		if n.v.Assumption != checker.BoundedDelay || !l.Renews && !l.Renewed && n.validity(l, k.To) == l.ReturnEvent {
 			continue
 		}
-		faults := n.apart(l.Client, k.process, n.timed(k), k.to)
+		faults := n.apart(l.Client, k.Node, k.Set, k.To)
 		n.cause = append(n.cause, faults...)
 		told = told || len(faults) > 0
 	}
 	return told
 }
 
-// timed returns the last event that set the deadline of a key.
-func (n *narrator) timed(k keySpan) int {
-	return max(k.from, n.before(k.to, func(e history.Event) bool {
-		return e.Kind == history.State && e.Op == history.Retime && e.Process == k.process && e.Key == k.key
-	}))
-}
-
 // cutShort returns the keys of a lease that vanished too early, before its client learned of the grant, if there never was a
 // majority of keys at one instant. early are those that expired.
-func (n *narrator) cutShort(l *checker.Lease) (early, lost []keySpan) {
-	for _, k := range n.keys {
-		if l.GrantSeen || k.label != l.Label || k.to > l.ReturnEvent || n.nodes([]string{k.process}) == 0 {
+func (n *narrator) cutShort(l *facts.Lease) (early, lost []facts.Life) {
+	for _, k := range n.f.Lives {
+		if l.GrantSeen || k.Label != l.Label || k.To > l.ReturnEvent || n.nodes([]string{k.Node}) == 0 {
 			continue
 		}
-		switch e := n.event(k.to); {
+		switch e := n.event(k.To); {
 		case e.Op == history.Lose:
 			lost = append(lost, k)
-		case e.Op == history.Expire && n.tooEarly(k):
+		case e.Op == history.Expire && n.f.Early(k):
 			early = append(early, k)
 		}
 	}
@@ -307,7 +270,7 @@ func (n *narrator) cutShort(l *checker.Lease) (early, lost []keySpan) {
 }
 
 // union adds to a the spans of b that are not among them.
-func union(a, b []keySpan) []keySpan {
+func union(a, b []facts.Life) []facts.Life {
 	for _, k := range b {
 		if !slices.Contains(a, k) {
 			a = append(a, k)
@@ -317,10 +280,10 @@ func union(a, b []keySpan) []keySpan {
 }
 
 // predecessor returns the last span of a lease for the same key and server as k that ended before k began, or nil.
-func (n *narrator) predecessor(label string, k keySpan) *keySpan {
-	var old *keySpan
-	for i := range n.keys {
-		if o := &n.keys[i]; o.label == label && o.process == k.process && o.key == k.key && o.to <= k.from {
+func (n *narrator) predecessor(label string, k facts.Life) *facts.Life {
+	var old *facts.Life
+	for i := range n.f.Lives {
+		if o := &n.f.Lives[i]; o.Label == label && o.Node == k.Node && o.Key == k.Key && o.To <= k.From {
 			old = o
 		}
 	}
@@ -328,27 +291,13 @@ func (n *narrator) predecessor(label string, k keySpan) *keySpan {
 }
 
 // copied reports whether a key came to its server by replication.
-func (n *narrator) copied(k keySpan) bool {
-	return n.event(k.from).By != history.Client(k.label)
-}
-
-// tooEarly reports whether a key expired before the time for which it was set had passed in true time.
-func (n *narrator) tooEarly(k keySpan) bool {
-	set, gone := n.event(n.timed(k)), n.event(k.to)
-	switch {
-	case set.Until == history.NoEnd:
-		return false
-	case set.Until == 0:
-		return gone.At-set.At < n.h.Meta.TTL-checker.Rounding
-	case n.copied(k):
-		return gone.At < set.Until-checker.Rounding // the deadline was set by another node, whose clock is assumed to be right
-	}
-	return gone.At-set.At < set.Until-(set.At+set.Wall)-checker.Rounding
+func (n *narrator) copied(k facts.Life) bool {
+	return n.event(k.From).By != history.Client(k.Label)
 }
 
 // expiry says that keys of one lease expired. Of a server that was down in the meantime it says that it came back without its key.
-func (n *narrator) expiry(keys []keySpan, manner string) {
-	keys = slices.DeleteFunc(slices.Clone(keys), func(k keySpan) bool { return n.absence(k, manner) })
+func (n *narrator) expiry(keys []facts.Life, manner string) {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k facts.Life) bool { return n.absence(k, manner) })
 	if len(keys) == 0 {
 		return
 	}
@@ -360,25 +309,23 @@ func (n *narrator) expiry(keys []keySpan, manner string) {
 	if len(keys) <= 3 && strings.HasPrefix(n.when(events), "from") {
 		var each []string
 		for _, k := range keys {
-			each = append(each, fmt.Sprintf("%s (%s)", k.process, n.time(k.to)))
+			each = append(each, fmt.Sprintf("%s (%s)", k.Node, n.time(k.To)))
 		}
 		where = history.List(each)
 	}
 	lead := "The"
-	if slices.ContainsFunc(n.paused, func(s [2]int) bool { return s[0] < at && at < s[1] }) {
+	if slices.ContainsFunc(n.paused, func(p facts.Span) bool { return p.From < at && at < p.To }) {
 		lead = "Meanwhile the"
 	}
-	n.say(step, at, events, "%s %s of %s expired on %s%s.", lead, noun, keys[0].label, where, manner)
+	n.say(step, at, events, "%s %s of %s expired on %s%s.", lead, noun, keys[0].Label, where, manner)
 }
 
 // absence tells of a key whose deadline passed while its server was down. It reports whether the key is one. In the history such a
 // key expires when the server comes back, which readers understand only if they know that the server was down.
-func (n *narrator) absence(k keySpan, manner string) bool {
-	down := n.before(k.to, func(e history.Event) bool {
-		return e.Kind == history.Injected && e.Process == k.process && (e.Op == "crash" || e.Op == "stop")
-	})
-	back := n.undone(down, "restart")
-	if down < k.from || n.event(back).At != n.event(k.to).At {
+func (n *narrator) absence(k facts.Life, manner string) bool {
+	down := facts.Before(n.f.Crashes[k.Node], k.To)
+	back := n.undone(down)
+	if down < k.From || n.event(back).At != n.event(k.To).At {
 		return false
 	}
 	if n.tellOnce(down) {
@@ -389,13 +336,13 @@ func (n *narrator) absence(k keySpan, manner string) bool {
 	if f, ok := n.event(back).Fault().(history.Restart); ok && f.Empty {
 		without = "and without"
 	}
-	n.say(step, back, []int{k.to}, "%s %s the key of %s: by its wall clock the key had expired in the meantime%s.",
-		n.deed(back), without, k.label, strings.Replace(manner, "their", "its", 1))
+	n.say(step, back, []int{k.To}, "%s %s the key of %s: by its wall clock the key had expired in the meantime%s.",
+		n.deed(back), without, k.Label, strings.Replace(manner, "their", "its", 1))
 	return true
 }
 
 // loss tells how a key was lost.
-func (n *narrator) loss(k keySpan) { n.lost("the key of "+k.label, k.process, k.from, k.to) }
+func (n *narrator) loss(k facts.Life) { n.lost("the key of "+k.Label, k.Node, k.From, k.To) }
 
 // lost tells how a process lost something that it had between two events.
 func (n *narrator) lost(what, process string, from, to int) {
@@ -428,7 +375,7 @@ func (n *narrator) forgot(crash, back int) string {
 		return "" // the history does not give its persistence
 	}
 	f, crashed := n.event(crash).Fault().(history.Crash)
-	switch power := crashed && f.Power; n.h.Meta.Persistence {
+	switch power := crashed && f.Power; n.f.Meta.Persistence {
 	case "none":
 		return ": it keeps nothing on a disk"
 	case "rdb":
@@ -439,7 +386,7 @@ func (n *narrator) forgot(crash, back int) string {
 		switch {
 		case power:
 			return ": what it had not yet synchronized to disk was lost"
-		case crashed && n.h.Meta.Persistence == "aof-everysec-slow":
+		case crashed && n.f.Meta.Persistence == "aof-everysec-slow":
 			return ": its disk was busy with an earlier write, so it had replied before it had written"
 		}
 	case "aof-lying":
@@ -451,24 +398,24 @@ func (n *narrator) forgot(crash, back int) string {
 }
 
 // takeover tells how a replica came to grant a lease in the place of the node that had granted the first.
-func (n *narrator) takeover(first *checker.Lease, k keySpan) {
-	primary := n.h.Meta.Replicas[k.process]
+func (n *narrator) takeover(first *facts.Lease, k facts.Life) {
+	primary := n.f.Meta.Replicas[k.Node]
 	if primary == "" {
 		return
 	}
-	promoted := n.before(k.from, func(e history.Event) bool {
-		return e.Kind == history.State && e.Op == history.Promoted && e.Process == k.process
+	promoted := n.before(k.From, func(e history.Event) bool {
+		return e.Kind == history.State && e.Op == history.Promoted && e.Process == k.Node
 	})
 	if promoted < 0 {
-		promoted = n.before(k.from, func(e history.Event) bool {
-			return e.Kind == history.Injected && e.Op == "promote" && e.Process == k.process
+		promoted = n.before(k.From, func(e history.Event) bool {
+			return e.Kind == history.Injected && e.Op == "promote" && e.Process == k.Node
 		})
 	}
 	if promoted < 0 {
 		return
 	}
 	n.tellOnce(n.before(promoted+1, func(e history.Event) bool {
-		return e.Kind == history.Injected && e.Op == "promote" && e.Process == k.process
+		return e.Kind == history.Injected && e.Op == "promote" && e.Process == k.Node
 	}))
 	for i := range promoted {
 		switch e := n.event(i); {
@@ -481,35 +428,35 @@ func (n *narrator) takeover(first *checker.Lease, k keySpan) {
 	}
 	n.election(primary, n.before(promoted, func(e history.Event) bool { return e.Kind == history.State && e.Op == history.Promoted }), promoted)
 
-	var had, copies []keySpan
-	for _, o := range n.keys {
+	var had, copies []facts.Life
+	for _, o := range n.f.Lives {
 		switch {
-		case o.label != first.Label || o.key != k.key:
-		case o.process == primary && o.from > promoted:
-			n.say(step, promoted, []int{o.from}, "At %s %s took the place of %s, which kept running by itself.", n.time(promoted), k.process, primary)
+		case o.Label != first.Label || o.Key != k.Key:
+		case o.Node == primary && o.From > promoted:
+			n.say(step, promoted, []int{o.From}, "At %s %s took the place of %s, which kept running by itself.", n.time(promoted), k.Node, primary)
 			n.cause = append(n.cause, promoted)
 			return
-		case o.from > promoted:
-		case o.process == primary:
+		case o.From > promoted:
+		case o.Node == primary:
 			had = append(had, o)
-		case o.process == k.process:
+		case o.Node == k.Node:
 			copies = append(copies, o)
 		}
 	}
 	if len(copies) == 0 && len(had) > 0 {
-		n.lag(primary, k.process, had[0].from)
-		n.say(step, promoted, []int{had[0].from}, "At %s %s took the place of %s; the key of %s had never reached %[2]s.",
-			n.time(promoted), k.process, primary, first.Label)
+		n.lag(primary, k.Node, had[0].From)
+		n.say(step, promoted, []int{had[0].From}, "At %s %s took the place of %s; the key of %s had never reached %[2]s.",
+			n.time(promoted), k.Node, primary, first.Label)
 		n.cause = append(n.cause, promoted)
 		return
 	}
 	evidence := append(beginnings(had), beginnings(copies)...)
 	named := slices.ContainsFunc(evidence, func(i int) bool { e := n.event(i); return e.Process == primary || e.By == primary })
 	if !named {
-		n.say(step, promoted, nil, "At %s %s was promoted.", n.time(promoted), k.process)
+		n.say(step, promoted, nil, "At %s %s was promoted.", n.time(promoted), k.Node)
 		return
 	}
-	n.say(step, promoted, evidence, "At %s %s took the place of %s.", n.time(promoted), k.process, primary)
+	n.say(step, promoted, evidence, "At %s %s took the place of %s.", n.time(promoted), k.Node, primary)
 	n.cause = append(n.cause, promoted)
 }
 
@@ -558,13 +505,13 @@ func (n *narrator) lag(primary, replica string, i int) {
 		return
 	}
 	n.fault(detail, n.after(i, func(e history.Event) bool {
-		f, ok := lasting(e)
+		f, ok := facts.Lasting(e)
 		return ok && f.Covers(primary, replica)
 	}))
 }
 
 // unreached tells why a lease had no keys on some nodes, if faults on links kept its client from them.
-func (n *narrator) unreached(l *checker.Lease, nodes []string) {
+func (n *narrator) unreached(l *facts.Lease, nodes []string) {
 	asked := l.InvokeEvent
 	if asked < 0 {
 		asked = l.ReturnEvent
@@ -583,9 +530,9 @@ func (n *narrator) unreached(l *checker.Lease, nodes []string) {
 }
 
 // holding returns a lease that a client other than but relied on at event i, or nil.
-func (n *narrator) holding(but string, i int) *checker.Lease {
-	for j := range n.leases {
-		l := &n.leases[j]
+func (n *narrator) holding(but string, i int) *facts.Lease {
+	for j := range n.f.Holds {
+		l := &n.f.Holds[j]
 		if l.Client != but && l.From <= n.event(i).At && n.event(i).At < l.To && l.ReturnEvent < i {
 			return l
 		}

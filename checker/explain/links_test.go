@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 	"lockstep/sim/history"
 )
@@ -14,7 +15,7 @@ import (
 // narrate calls f with a narrator of a story, and returns its sentences.
 func narrate(t *testing.T, text string, f func(n *narrator)) (told []string) {
 	t.Helper()
-	n := &narrator{h: handmade.History(t, text)}
+	n := &narrator{f: facts.Of(handmade.History(t, text))}
 	f(n)
 	for _, s := range n.story {
 		told = append(told, s.Text)
@@ -65,7 +66,7 @@ func TestOverdue(t *testing.T) {
 		{2500 * time.Millisecond, checker.BoundedPause, false}, {2500*time.Millisecond + 1, checker.BoundedPause, true},
 		{25 * time.Millisecond, checker.BoundedPause, false}, {25 * time.Millisecond, checker.BoundedDelay, true}, {25*time.Millisecond - 1, checker.BoundedDelay, false},
 	} {
-		n := &narrator{h: &history.History{Meta: history.Meta{TTL: 10 * time.Second}}, v: checker.Violation{Assumption: test.broken}}
+		n := &narrator{f: facts.Of(&history.History{Meta: history.Meta{TTL: 10 * time.Second}}), v: checker.Violation{Assumption: test.broken}}
 		if got := n.overdue(history.Event{At: time.Second + test.took, Sent: time.Second}); got != test.want {
 			t.Errorf("%v under %s: %v", test.took, test.broken, got)
 		}
@@ -112,7 +113,7 @@ func TestKept(t *testing.T) {
 		{"a hold that was over", "1 c1->resource fault hold hold_c1->resource\n1.5 c1->resource fault release release_c1->resource\n2 c1 invoke write", ""},
 	} {
 		told := narrate(t, test.story+"\n9 resource accept A c1#1 sent=2", func(n *narrator) {
-			n.kept("c1", history.ResourceName, 2*time.Second, len(n.h.Events)-1)
+			n.kept("c1", history.ResourceName, 2*time.Second, len(n.f.Events)-1)
 		})
 		if got := strings.Join(told, " "); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
@@ -138,7 +139,7 @@ func TestStored(t *testing.T) {
 		{"a fault, and an outcome alone", "2 c1 fault jump\n3 c1 ok increment 5 -", 1},
 	} {
 		narrate(t, test.story, func(n *narrator) {
-			if got := n.stored(len(n.h.Events) - 1); got != test.want {
+			if got := n.stored(len(n.f.Events) - 1); got != test.want {
 				t.Errorf("%s: event %d, want %d", test.name, got, test.want)
 			}
 		})
@@ -166,11 +167,11 @@ func TestOperations(t *testing.T) {
 			if got := n.outcome(in); got != out {
 				t.Errorf("event %d invokes %d, want %d", in, got, out)
 			}
-			if got := n.invoked(out); got != in {
+			if got := event(n.f.Invocation, out); got != in {
 				t.Errorf("event %d is the outcome of %d, want %d", out, got, in)
 			}
 		}
-		if got := n.invoked(6); got != -1 {
+		if got := event(n.f.Invocation, 6); got != -1 {
 			t.Errorf("event 6 is the outcome of %d", got)
 		}
 		if got := n.doing("c1", 3); got != 1 {
@@ -195,7 +196,7 @@ func TestLostNumber(t *testing.T) {
 func TestExplainKeyThatNobodyAskedFor(t *testing.T) {
 	h := handmade.History(t, "probe probe\n0 c1 invoke acquire\n0.003 n1 set c1#1 until=never\n0.004 c1 ok acquire c1#1 until=10\n1 c1 info exit\n12 probe invoke acquire\n22 probe fail acquire")
 	for _, events := range [][]int{{1}, {1, 4}} {
-		told := Story(h, checker.Violation{Property: checker.DeadlockFreedom, What: "nobody got it", Assumption: checker.BoundedClockError, Events: events})
+		told := Story(facts.Of(h), checker.Violation{Property: checker.DeadlockFreedom, What: "nobody got it", Assumption: checker.BoundedClockError, Events: events})
 		const clock = "By the clock of c1, c1#1 was over at 10.000s. Its key on n1 has no expiry, and by the wall clock of probe the lease still lasted."
 		if got := slices.ContainsFunc(told, func(s Sentence) bool { return s.Text == clock }); got != (len(events) > 1) {
 			t.Errorf("%v: %v", events, told)
@@ -249,7 +250,7 @@ func TestUnsent(t *testing.T) {
 		{"a history without messages", "0 n1 set c1#1\n1 c1 invoke release c1#1\n2 c1 fail release c1#1", false},
 	} {
 		narrate(t, test.story, func(n *narrator) {
-			out := n.before(len(n.h.Events), func(e history.Event) bool { return e.Kind == history.Fail })
+			out := n.before(len(n.f.Events), func(e history.Event) bool { return e.Kind == history.Fail })
 			if got := n.unsent(1, out); got != test.want {
 				t.Errorf("%s: %v", test.name, got)
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -23,9 +23,9 @@ func (n *narrator) tellStandstill() {
 	if asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != history.State }); asked >= 0 {
 		from = n.v.Events[asked]
 	}
-	to := n.before(len(n.h.Events), func(e history.Event) bool { return e.At <= n.v.At })
+	to := n.before(len(n.f.Events), func(e history.Event) bool { return e.At <= n.v.At })
 	if to < from {
-		to = len(n.h.Events) - 1
+		to = len(n.f.Events) - 1
 	}
 	for i := range to {
 		if n.nodes([]string{n.event(i).Process}) > 0 && (n.stands(i, from) || i > from && n.stands(i, to)) {
@@ -33,7 +33,7 @@ func (n *narrator) tellStandstill() {
 		}
 	}
 	for _, asker := range askers {
-		for _, node := range n.h.Meta.Nodes {
+		for _, node := range n.f.Meta.Nodes {
 			n.fault(background, n.linkFault(asker, node, from))
 		}
 	}
@@ -50,38 +50,38 @@ func (n *narrator) tellStandstill() {
 // lock waited for the reply of another node.
 func (n *narrator) dawdled(client string, from, to int) {
 	in := n.asking(client, from)
-	if in < 0 || in > to || n.h.Meta.Quorum() < 2 {
+	if in < 0 || in > to || n.f.Meta.Quorum() < 2 {
 		return
 	}
 	out := n.outcome(in)
 	end := out
 	if end < 0 {
-		end = len(n.h.Events) - 1
+		end = len(n.f.Events) - 1
 	}
-	for _, last := range n.keys {
-		if last.from < in || last.from > end || n.event(last.from).By != client {
+	for _, last := range n.f.Lives {
+		if last.From < in || last.From > end || n.event(last.From).By != client {
 			continue
 		}
-		var keys []keySpan
-		for _, k := range n.keys {
-			if k.label == last.label && k.from > in && k.from <= last.from && k.to > last.from && n.event(k.from).By == client {
+		var keys []facts.Life
+		for _, k := range n.f.Lives {
+			if k.Label == last.Label && k.From > in && k.From <= last.From && k.To > last.From && n.event(k.From).By == client {
 				keys = append(keys, k)
 			}
 		}
-		if n.nodes(processes(keys)) < n.h.Meta.Quorum() {
+		if n.nodes(processes(keys)) < n.f.Meta.Quorum() {
 			continue
 		}
-		if !n.long(n.event(end).At - n.event(last.from).At) {
+		if !n.long(n.event(end).At - n.event(last.From).At) {
 			return
 		}
-		slices.SortStableFunc(keys, func(a, b keySpan) int { return strings.Compare(a.process, b.process) })
+		slices.SortStableFunc(keys, func(a, b facts.Life) int { return strings.Compare(a.Node, b.Node) })
 		events := append(beginnings(keys), in)
-		text := fmt.Sprintf("By %s %s had its keys on %s, a majority, but ", n.time(last.from), client, strings.Join(processes(keys), " "))
+		text := fmt.Sprintf("By %s %s had its keys on %s, a majority, but ", n.time(last.From), client, strings.Join(processes(keys), " "))
 		gone, lasted := end, ""
 		if k := slices.Min(endings(keys)); k < end {
 			gone, lasted = k, " while they lasted"
 		}
-		if mute, because := n.mute(client, in, last.from, gone); len(mute) > 0 {
+		if mute, because := n.mute(client, in, last.From, gone); len(mute) > 0 {
 			text, events = text+strings.Join(mute, " ")+" did not answer"+lasted+", and ", append(events, append(because, gone)...)
 		}
 		if out < 0 {
@@ -89,7 +89,7 @@ func (n *narrator) dawdled(client string, from, to int) {
 		} else {
 			text, events = text+"its attempt returned only at "+n.time(out), append(events, out)
 		}
-		n.say(step, last.from, events, "%s.", text)
+		n.say(step, last.From, events, "%s.", text)
 		return
 	}
 }
@@ -107,7 +107,7 @@ func (n *narrator) asking(client string, i int) int {
 // mute returns the nodes that were crashed or paused at event i and from which no reply reached a client between two other events.
 // It also returns their faults.
 func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults []int) {
-	for _, node := range n.h.Meta.Nodes {
+	for _, node := range n.f.Meta.Nodes {
 		fault := n.before(i, func(e history.Event) bool {
 			return e.Process == node && e.Kind == history.Injected && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
 		})
@@ -123,15 +123,15 @@ func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults [
 
 // alone says that the lock is on one node, if this node was down or out of reach of the clients that asked.
 func (n *narrator) alone(askers []string, from, to int) {
-	if len(n.h.Meta.Nodes) != 1 || len(n.h.Meta.Replicas) > 0 {
+	if len(n.f.Meta.Nodes) != 1 || len(n.f.Meta.Replicas) > 0 {
 		return
 	}
-	node := n.h.Meta.Nodes[0]
+	node := n.f.Meta.Nodes[0]
 	away := func(i int) {
 		if i < 0 {
 			return
 		}
-		if d, slow := n.event(i).Fault().(history.Delay); !slow || d.By >= n.h.Meta.TTL/400 { // out of reach; see [index.outOfReach]
+		if d, slow := n.event(i).Fault().(history.Delay); !slow || n.f.OutOfReach(d.By) {
 			n.blame = Sentence{"The lock is on one node, and no other node can take its place.", []int{i}}
 		}
 	}
@@ -150,37 +150,37 @@ func (n *narrator) alone(askers []string, from, to int) {
 // obstacles tells of the keys that lasted from event from to event to, and why nobody removed them.
 func (n *narrator) obstacles(from, to int) {
 	var labels []string
-	for _, k := range n.keys {
-		if n.nodes([]string{k.process}) > 0 && k.from < from && k.to > to && !slices.Contains(labels, k.label) {
-			labels = append(labels, k.label)
+	for _, k := range n.f.Lives {
+		if n.nodes([]string{k.Node}) > 0 && k.From < from && k.To > to && !slices.Contains(labels, k.Label) {
+			labels = append(labels, k.Label)
 		}
 	}
 	for _, label := range labels[:min(len(labels), 2)] {
-		var keys []keySpan
-		for _, k := range n.keys {
-			if k.label == label && k.from < from && k.to > to && n.nodes([]string{k.process}) > 0 {
+		var keys []facts.Life
+		for _, k := range n.f.Lives {
+			if k.Label == label && k.From < from && k.To > to && n.nodes([]string{k.Node}) > 0 {
 				keys = append(keys, k)
 			}
 		}
 		client := history.Client(label)
 		where := strings.Join(processes(keys), " ")
 		late, signs := n.planted(client, keys[0])
-		if l := n.lease(label); l != nil {
+		if l := n.f.Lease(label); l != nil {
 			n.grant(l, "")
 			if late != "" {
-				n.say(step, keys[0].from, signs, "A late request of %s set the key of %s again on %s at %s: %s.", client, label, keys[0].process, n.time(keys[0].from), late)
+				n.say(step, keys[0].From, signs, "A late request of %s set the key of %s again on %s at %s: %s.", client, label, keys[0].Node, n.time(keys[0].From), late)
 			}
 		} else if late != "" {
-			n.say(step, keys[0].from, signs, "A late request of %s set the key of %s on %s at %s, and nobody held that lease: %s.", client, label, keys[0].process, n.time(keys[0].from), late)
+			n.say(step, keys[0].From, signs, "A late request of %s set the key of %s on %s at %s, and nobody held that lease: %s.", client, label, keys[0].Node, n.time(keys[0].From), late)
 		} else {
 			why, lost := n.unheard(client, keys)
-			n.say(step, keys[0].from, append(beginnings(keys), lost...), "%s of %s %s set on %s %s, but %s never had the lease%s.",
+			n.say(step, keys[0].From, append(beginnings(keys), lost...), "%s of %s %s set on %s %s, but %s never had the lease%s.",
 				number(keys, "The key", "The keys"), label, number(keys, "was", "were"), where, n.when(beginnings(keys)), client, why)
 		}
-		gone := n.after(keys[0].from, func(e history.Event) bool {
+		gone := n.after(keys[0].From, func(e history.Event) bool {
 			return e.Process == client && (e.Kind == history.Injected && e.Op == "crash" || e.Kind == history.Info && e.Op == history.Exit)
 		})
-		released := n.after(keys[0].from, func(e history.Event) bool {
+		released := n.after(keys[0].From, func(e history.Event) bool {
 			return e.Process == client && e.Op == history.Release && e.Lease == label && e.Kind == history.Invoke
 		})
 		switch {
@@ -196,13 +196,13 @@ func (n *narrator) obstacles(from, to int) {
 			return e.Kind == history.State && e.Op == history.Retime && e.Owner == label
 		})
 		switch {
-		case last > keys[0].from && !n.within(keys[0].from, last):
+		case last > keys[0].From && !n.within(keys[0].From, last):
 			if e := n.event(last); e.By == client {
 				n.say(step, last, nil, "%s went on renewing %s on %s, the last time at %s.", client, label, e.Process, n.time(last))
 			} else {
 				n.say(step, last, nil, "The key of %s on %s was extended again and again, the last time at %s.", label, e.Process, n.time(last))
 			}
-		case n.event(keys[0].from).Until == history.NoEnd && !slices.Contains(n.v.Events, keys[0].from):
+		case n.event(keys[0].From).Until == history.NoEnd && !slices.Contains(n.v.Events, keys[0].From):
 			n.say(step, from, beginnings(keys), "The key of %s on %s had no expiry, and nobody else could delete it.", label, where)
 		}
 	}
@@ -213,13 +213,13 @@ func (n *narrator) obstacles(from, to int) {
 
 // planted describes the acquire from which a key comes that was set only after the acquire had ended, and lists the events that show
 // this. It returns "" if the key was set in time, or if the history does not say when the request left.
-func (n *narrator) planted(client string, k keySpan) (late string, signs []int) {
-	left := n.event(k.from).Departure()
-	in := n.before(k.from, func(e history.Event) bool {
+func (n *narrator) planted(client string, k facts.Life) (late string, signs []int) {
+	left := n.event(k.From).Departure()
+	in := n.before(k.From, func(e history.Event) bool {
 		return e.Process == client && e.Kind == history.Invoke && e.Op == history.Acquire && e.At <= left
 	})
 	out := n.outcome(in)
-	if in < 0 || out < 0 || out > k.from || n.event(out).At < left {
+	if in < 0 || out < 0 || out > k.From || n.event(out).At < left {
 		return "", nil
 	}
 	how := map[history.Kind]string{history.OK: "the acquire had returned", history.Fail: "the acquire had failed", history.Info: "the client had given up"}[n.event(out).Kind]
@@ -228,10 +228,10 @@ func (n *narrator) planted(client string, k keySpan) (late string, signs []int) 
 
 // unheard says that the replies to the requests which set some keys were lost, if all were, and returns the events that show it.
 // The client of the keys never had the lease. unheard tells of the faults that caused the losses, and of repeated requests.
-func (n *narrator) unheard(client string, keys []keySpan) (why string, lost []int) {
+func (n *narrator) unheard(client string, keys []facts.Life) (why string, lost []int) {
 	for _, k := range keys {
-		reply := n.after(k.from, func(e history.Event) bool {
-			return e.Kind == history.Message && e.By == k.process && e.Process == client && e.Sent >= n.event(k.from).At
+		reply := n.after(k.From, func(e history.Event) bool {
+			return e.Kind == history.Message && e.By == k.Node && e.Process == client && e.Sent >= n.event(k.From).At
 		})
 		if op := n.event(reply).Op; op != history.Drop && op != history.Late {
 			return "", nil
@@ -240,9 +240,9 @@ func (n *narrator) unheard(client string, keys []keySpan) (why string, lost []in
 		n.fault(step, n.before(reply+1, func(e history.Event) bool {
 			switch f := e.Fault().(type) {
 			case history.Reset:
-				return f.Link.Covers(client, k.process) || f.Link.Covers(k.process, client)
+				return f.Link.Covers(client, k.Node) || f.Link.Covers(k.Node, client)
 			case history.Chosen:
-				return f.Reply && f.Link.Covers(k.process, client)
+				return f.Reply && f.Link.Covers(k.Node, client)
 			}
 			return false
 		}))
@@ -252,42 +252,42 @@ func (n *narrator) unheard(client string, keys []keySpan) (why string, lost []in
 }
 
 // repeated tells of a request that set a key and arrived once more in the same acquire, which failed.
-func (n *narrator) repeated(client string, k keySpan) {
-	request, _ := n.command(k.from)
-	failed := n.outcome(n.doing(client, k.from))
-	again := n.after(k.from, func(e history.Event) bool {
-		return e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.process && e.By == client && e.Value == n.event(request).Value
+func (n *narrator) repeated(client string, k facts.Life) {
+	request, _ := n.command(k.From)
+	failed := n.outcome(n.doing(client, k.From))
+	again := n.after(k.From, func(e history.Event) bool {
+		return e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.Node && e.By == client && e.Value == n.event(request).Value
 	})
 	if again >= 0 && again < failed && n.event(failed).Kind == history.Fail {
-		n.say(step, again, []int{k.from, failed}, "At %s the same request of %s arrived at %s again, found the key, and was refused.",
-			n.time(again), client, k.process)
+		n.say(step, again, []int{k.From, failed}, "At %s the same request of %s arrived at %s again, found the key, and was refused.",
+			n.time(again), client, k.Node)
 	}
 }
 
 // overstayed tells of the keys that a violation names because they outlived their own time or that of their lease.
 func (n *narrator) overstayed() {
-	for _, k := range n.keys {
-		if !slices.Contains(n.v.Events, k.from) {
+	for _, k := range n.f.Lives {
+		if !slices.Contains(n.v.Events, k.From) {
 			continue
 		}
-		set := n.timed(k)
-		if l := n.lease(k.label); l != nil && n.event(set).Until == history.NoEnd {
+		set := k.Set
+		if l := n.f.Lease(k.Label); l != nil && n.event(set).Until == history.NoEnd {
 			n.misread(l, k)
 			continue
 		}
-		n.clockFaultsOf(k.process, k.from, k.to, n.copied(k))
+		n.clockFaultsOf(k.Node, k.From, k.To, n.copied(k))
 		did, span := "set", ""
-		if set > k.from && !n.within(k.from, set) {
+		if set > k.From && !n.within(k.From, set) {
 			did = "extended"
 		}
 		if e := n.event(set); !n.copied(k) && e.Until != 0 && e.Until != history.NoEnd {
 			span = " for " + history.FormatDuration((e.Until - (e.At + e.Wall)).Round(time.Millisecond)) // a real server has its own clock
 		}
-		end, gone := len(n.h.Events)-1, "was still there at"
-		if k.to < len(n.h.Events) {
-			end, gone = k.to, "was gone only at"
+		end, gone := len(n.f.Events)-1, "was still there at"
+		if k.To < len(n.f.Events) {
+			end, gone = k.To, "was gone only at"
 		}
-		n.say(step, end, []int{k.from, set}, "The key of %s had been %s on %s at %s%s, and %s %s.", k.label, did, k.process, n.time(set), span, gone, n.time(end))
+		n.say(step, end, []int{k.From, set}, "The key of %s had been %s on %s at %s%s, and %s %s.", k.Label, did, k.Node, n.time(set), span, gone, n.time(end))
 	}
 }
 
@@ -303,31 +303,31 @@ func (n *narrator) within(set, i int) bool {
 }
 
 // misread tells of a key without an end whose lease was over, and which another client did not take because of a wrong clock.
-func (n *narrator) misread(l *checker.Lease, k keySpan) {
+func (n *narrator) misread(l *facts.Lease, k facts.Life) {
 	n.grant(l, "")
 	for _, i := range n.v.Events {
 		if e := n.event(i); e.Kind == history.Injected {
 			n.fault(step, i)
 		}
 	}
-	over := n.after(k.from, func(e history.Event) bool { return e.At >= l.End })
+	over := n.after(k.From, func(e history.Event) bool { return e.At >= l.End })
 	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == history.Acquire && n.event(i).Kind != history.State })
 	believed := n.validity(l, over)
 	until := n.event(believed).Until
 	if over < 0 || asked < 0 || until == history.NoEnd {
 		return
 	}
-	n.say(step, over, []int{k.from, believed, n.v.Events[asked]},
+	n.say(step, over, []int{k.From, believed, n.v.Events[asked]},
 		"By the clock of %s, %s was over at %s. Its key on %s has no expiry, and by the wall clock of %s the lease still lasted.",
-		l.Client, l.Label, history.Seconds(until), k.process, n.event(n.v.Events[asked]).Process)
+		l.Client, l.Label, history.Seconds(until), k.Node, n.event(n.v.Events[asked]).Process)
 }
 
 // unreleased tells of a release after which keys remained.
-func (n *narrator) unreleased(released int, keys []keySpan) {
+func (n *narrator) unreleased(released int, keys []facts.Life) {
 	e := n.event(released)
 	done := n.outcome(released)
 	if done < 0 {
-		done = len(n.h.Events)
+		done = len(n.f.Events)
 	}
 	text := fmt.Sprintf("%s asked for the release of %s at %s", e.Process, e.Lease, n.time(released))
 	at := func(op string) int {
@@ -343,7 +343,7 @@ func (n *narrator) unreleased(released int, keys []keySpan) {
 		n.say(step, released, []int{gone}, "%s, and the request was lost on its way to %s.", text, n.event(gone).Process)
 		return
 	}
-	if fault := n.linkFault(e.Process, keys[0].process, released+1); fault >= 0 && at(history.Deliver) < 0 {
+	if fault := n.linkFault(e.Process, keys[0].Node, released+1); fault >= 0 && at(history.Deliver) < 0 {
 		n.fault(step, fault)
 		n.say(step, released, beginnings(keys), "%s, which never reached %s.", text, strings.Join(processes(keys), " "))
 		return
@@ -362,27 +362,27 @@ func (n *narrator) unreleased(released int, keys []keySpan) {
 // split tells how several clients kept each other from a majority: which nodes each had at the last key that was set.
 func (n *narrator) split(from, to int) {
 	for i := to; i > from; i-- {
-		if e := n.event(i); e.Kind != history.State || e.Op != history.Set || !slices.Contains(n.h.Meta.Nodes, e.Process) {
+		if e := n.event(i); e.Kind != history.State || e.Op != history.Set || !slices.Contains(n.f.Meta.Nodes, e.Process) {
 			continue
 		}
 		var texts []string
 		var events []int
 		var labels []string
-		for _, k := range n.keys {
-			if k.from > i || k.to <= i || slices.Contains(labels, k.label) || !slices.Contains(n.h.Meta.Nodes, k.process) {
+		for _, k := range n.f.Lives {
+			if k.From > i || k.To <= i || slices.Contains(labels, k.Label) || !slices.Contains(n.f.Meta.Nodes, k.Node) {
 				continue
 			}
-			labels = append(labels, k.label)
-			var same []keySpan
-			for _, o := range n.keys {
-				if o.label == k.label && o.from <= i && o.to > i && slices.Contains(n.h.Meta.Nodes, o.process) {
+			labels = append(labels, k.Label)
+			var same []facts.Life
+			for _, o := range n.f.Lives {
+				if o.Label == k.Label && o.From <= i && o.To > i && slices.Contains(n.f.Meta.Nodes, o.Node) {
 					same = append(same, o)
 				}
 			}
-			if len(processes(same)) >= n.h.Meta.Quorum() {
+			if len(processes(same)) >= n.f.Meta.Quorum() {
 				return
 			}
-			texts = append(texts, fmt.Sprintf("%s had %s", k.label, strings.Join(processes(same), " ")))
+			texts = append(texts, fmt.Sprintf("%s had %s", k.Label, strings.Join(processes(same), " ")))
 			events = append(events, beginnings(same)...)
 		}
 		if len(labels) > 1 {
@@ -405,7 +405,7 @@ func (n *narrator) refused(client string, from, to int) {
 		return e.Process == client && e.Op == history.Acquire && e.Kind == history.OK
 	})
 	var fails []int
-	for i := first; i >= 0 && i < len(n.h.Events) && (got < 0 || i < got); i++ {
+	for i := first; i >= 0 && i < len(n.f.Events) && (got < 0 || i < got); i++ {
 		if e := n.event(i); e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info) {
 			fails = append(fails, i)
 		}
@@ -509,7 +509,7 @@ func (n *narrator) lostWord(i int) bool {
 
 // circumstances tells of the leases under which two clients changed the same thing, and of pauses of the later one.
 func (n *narrator) circumstances(earlier, later, client string, i, over int) {
-	a, b := n.lease(later), n.lease(earlier) // the later write usually comes under the older lease
+	a, b := n.f.Lease(later), n.f.Lease(earlier) // the later write usually comes under the older lease
 	if a != nil && b != nil && a != b {
 		if b.GrantEvent < a.GrantEvent {
 			a, b = b, a
@@ -529,7 +529,7 @@ func (n *narrator) lostNumber() {
 		return e.Kind == history.State && e.Op == history.Lose && e.Process == history.ResourceName
 	}
 	writers := map[string]int{} // by number, the first increment that wrote it
-	for i, e := range n.h.Events {
+	for i, e := range n.f.Events {
 		if e.Kind != history.OK || e.Op != history.Increment {
 			continue
 		}
@@ -547,7 +547,7 @@ func (n *narrator) lostNumber() {
 			writers[e.Value] = i // the first was lost before the second wrote
 			continue
 		}
-		begun := n.invoked(i)
+		begun := event(n.f.Invocation, i)
 		n.circumstances(o.Lease, e.Lease, e.Process, stored, over)
 		n.say(step, stored, []int{j}, "%s wrote %s at %s.", o.Process, o.Value, n.time(stored))
 		n.overwrote(i, over, begun, stored)
@@ -559,19 +559,19 @@ func (n *narrator) lostNumber() {
 	if len(n.story) == 0 {
 		return
 	}
-	last := n.before(len(n.h.Events), func(e history.Event) bool {
+	last := n.before(len(n.f.Events), func(e history.Event) bool {
 		return e.Kind == history.State && (e.Op == history.Set || e.Op == history.Over) && e.Value != "" && e.Lease == "" && e.Process == history.ResourceName
 	})
 	if last < 0 {
 		return
 	}
 	done := 0
-	for _, e := range n.h.Events {
+	for _, e := range n.f.Events {
 		if e.Op == history.Increment && e.Kind == history.OK {
 			done++
 		}
 	}
-	end := n.before(len(n.h.Events), func(e history.Event) bool { return e.Op == history.Increment && e.Kind == history.OK })
+	end := n.before(len(n.f.Events), func(e history.Event) bool { return e.Op == history.Increment && e.Kind == history.OK })
 	lost, _, counted := strings.Cut(n.v.What, " acknowledged increments are lost")
 	if !counted {
 		n.say(step, max(last, end), []int{last}, "In the end the number was %s, after %d increments that were acknowledged.", n.event(last).Value, done)
@@ -621,7 +621,7 @@ func (n *narrator) unlocked(i int, what string) {
 // stored returns the event by which increment i, an outcome, wrote its number: the change of the counter, or the command if the
 // counter had that number already. If the history has neither, stored returns i.
 func (n *narrator) stored(i int) int {
-	e, begun := n.event(i), n.invoked(i)
+	e, begun := n.event(i), event(n.f.Invocation, i)
 	j := n.before(i, func(o history.Event) bool {
 		return o.Kind == history.State && (o.Op == history.Set || o.Op == history.Over) && o.By == e.Process && o.Lease == "" && o.Value == e.Value
 	})

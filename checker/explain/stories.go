@@ -6,19 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
 // accused returns the leases that a violation names, in the order of their grants.
-func (n *narrator) accused() []*checker.Lease {
-	var leases []*checker.Lease
-	for i := range n.leases {
-		if l := &n.leases[i]; slices.Contains(n.v.Events, l.ReturnEvent) {
+func (n *narrator) accused() []*facts.Lease {
+	var leases []*facts.Lease
+	for i := range n.f.Holds {
+		if l := &n.f.Holds[i]; slices.Contains(n.v.Events, l.ReturnEvent) {
 			leases = append(leases, l)
 		}
 	}
-	slices.SortStableFunc(leases, func(a, b *checker.Lease) int { return a.GrantEvent - b.GrantEvent })
+	slices.SortStableFunc(leases, func(a, b *facts.Lease) int { return a.GrantEvent - b.GrantEvent })
 	return leases
 }
 
@@ -34,7 +34,7 @@ func (n *narrator) culprit(f func(history.Event) bool) int {
 
 // tellOverlap tells how two clients came to hold a lock at once.
 func (n *narrator) tellOverlap() {
-	var held, late *checker.Lease // late began while held was in force
+	var held, late *facts.Lease // late began while held was in force
 	for _, l := range n.accused() {
 		if l.From == n.v.At && (late == nil || l.ReturnEvent > late.ReturnEvent) {
 			late = l
@@ -81,12 +81,12 @@ func (n *narrator) tellOverlap() {
 }
 
 // ending says what ended a hold, and returns the events that show it.
-func (n *narrator) ending(l *checker.Lease) (string, []int) {
+func (n *narrator) ending(l *facts.Lease) (string, []int) {
 	at := n.time(l.EndEvent)
 	switch e := n.event(l.EndEvent); {
 	case l.EndEvent < 0:
-		believed := n.validity(l, len(n.h.Events))
-		if until := n.event(believed).Until; until != history.NoEnd && l.Ended == checker.LeaseEnded {
+		believed := n.validity(l, len(n.f.Events))
+		if until := n.event(believed).Until; until != history.NoEnd && l.Ended == facts.LeaseEnded {
 			return fmt.Sprintf("the clock of %s read %s, the end of %s", l.Client, history.Seconds(until), l.Label), []int{l.ReturnEvent, believed}
 		}
 		return "the end of the run", []int{l.ReturnEvent}
@@ -96,7 +96,7 @@ func (n *narrator) ending(l *checker.Lease) (string, []int) {
 	case e.Op == "crash":
 		n.tellOnce(l.EndEvent)
 		return l.Client + " crashed at " + at, []int{l.EndEvent}
-	case l.Ended == checker.LeaseLost:
+	case l.Ended == facts.LeaseLost:
 		return fmt.Sprintf("%s was told at %s that %s was lost", l.Client, at, l.Label), []int{l.ReturnEvent, l.EndEvent}
 	default:
 		return l.Client + " exited at " + at, []int{l.EndEvent}
@@ -137,7 +137,7 @@ func (n *narrator) releasing(i int) (string, []int) {
 func (n *narrator) unsent(in, out int) bool {
 	client, from, to := n.event(in).Process, n.event(in).At, n.event(out).At
 	by := func(e history.Event) bool { return e.Kind == history.Message && e.By == client }
-	for _, node := range n.h.Meta.Nodes {
+	for _, node := range n.f.Meta.Nodes {
 		if n.linkFault(client, node, out) >= 0 {
 			return false
 		}
@@ -156,10 +156,10 @@ func plain(s string) string {
 }
 
 // writesBetween tells which writes the resource accepted while two leases were held.
-func (n *narrator) writesBetween(from int, a, b *checker.Lease) {
+func (n *narrator) writesBetween(from int, a, b *facts.Lease) {
 	var texts []string
 	var events []int
-	for i := from; i < len(n.h.Events); i++ {
+	for i := from; i < len(n.f.Events); i++ {
 		e := n.event(i)
 		if e.Kind == history.State && e.Op == history.Accept && (e.Lease == a.Label || e.Lease == b.Label) && e.At < min(a.To, b.To) {
 			texts = append(texts, fmt.Sprintf("%s under %s at %s", e.Value, e.Lease, history.Seconds(e.At)))
@@ -175,7 +175,7 @@ func (n *narrator) writesBetween(from int, a, b *checker.Lease) {
 }
 
 // delays tells what kept a client from learning of its grant for long.
-func (n *narrator) delays(l *checker.Lease) {
+func (n *narrator) delays(l *facts.Lease) {
 	asked := max(l.InvokeEvent, 0)
 	if !n.long(l.From - max(l.Granted, n.event(asked).At)) {
 		return
@@ -199,8 +199,8 @@ func (n *narrator) tellWrite() {
 		return e.Kind == history.State && (e.Op == history.Accept || e.Op == history.Mark)
 	})
 	e := n.event(i)
-	l := n.lease(e.Lease)
-	var newer *checker.Lease
+	l := n.f.Lease(e.Lease)
+	var newer *facts.Lease
 	for _, o := range n.accused() {
 		if l != nil && o.Label != l.Label && o.GrantEvent > l.GrantEvent && o.GrantEvent < i && newer == nil {
 			newer = o
@@ -255,14 +255,14 @@ func (n *narrator) tellWrite() {
 	n.say(step, i, events, "%s.", text)
 	if higher := n.before(i, func(o history.Event) bool {
 		return o.Kind == history.State && o.Op == history.Accept && o.Process == e.Process && o.Fence > e.Fence
-	}); e.Fence != 0 && higher >= 0 && n.h.Meta.Resource == "plain" {
+	}); e.Fence != 0 && higher >= 0 && n.f.Meta.Resource == "plain" {
 		n.say(step, i, []int{higher}, "The resource does not compare tokens: it accepted fence %d after fence %d.", e.Fence, n.event(higher).Fence)
 	}
 	n.overworked(l, j)
 }
 
 // overworked makes the last sentence say that a client went on after its lease, if that alone explains the violation.
-func (n *narrator) overworked(l *checker.Lease, j int) {
+func (n *narrator) overworked(l *facts.Lease, j int) {
 	if l == nil || j < 0 || l.EndEvent >= 0 && l.EndEvent < j {
 		return
 	}
@@ -281,7 +281,7 @@ func (n *narrator) overworked(l *checker.Lease, j int) {
 }
 
 // wrote tells of the invocation of a write, and what its client could know about its lease by then.
-func (n *narrator) wrote(l *checker.Lease, j, accepted int) {
+func (n *narrator) wrote(l *facts.Lease, j, accepted int) {
 	if j < 0 {
 		return
 	}
@@ -322,24 +322,24 @@ func (n *narrator) seenFence(i int, fence int64) bool {
 func (n *narrator) tellReturn() {
 	i := n.culprit(func(e history.Event) bool { return e.Kind == history.OK && e.Op == history.Acquire })
 	e := n.event(i)
-	l := n.lease(e.Lease)
+	l := n.f.Lease(e.Lease)
 	if l == nil {
 		return
 	}
 	asked := l.InvokeEvent
 	n.say(step, asked, nil, "%s asked for the lock at %s.", l.Client, n.time(asked))
 	n.delays(l)
-	var keys, expired []keySpan
-	for _, k := range n.keys {
-		if k.label == l.Label && k.from > asked && k.from < i && n.event(k.from).By == l.Client {
+	var keys, expired []facts.Life
+	for _, k := range n.f.Lives {
+		if k.Label == l.Label && k.From > asked && k.From < i && n.event(k.From).By == l.Client {
 			keys = append(keys, k)
-			if k.to < i && n.event(k.to).Op == history.Expire {
+			if k.To < i && n.event(k.To).Op == history.Expire {
 				expired = append(expired, k)
 			}
 		}
 	}
 	if len(keys) > 0 {
-		n.say(step, keys[0].from, beginnings(keys), "%s of %s %s set on %s %s.",
+		n.say(step, keys[0].From, beginnings(keys), "%s of %s %s set on %s %s.",
 			number(keys, "The key", "The keys"), l.Label, number(keys, "was", "were"), strings.Join(processes(keys), " "), n.when(beginnings(keys)))
 	}
 	n.expiry(expired, "")
@@ -372,12 +372,12 @@ func (n *narrator) intrusion(i int) {
 	owner := history.Client(e.Owner)
 	about := n.doing(e.By, i)
 	op := n.event(about)
-	var own *checker.Lease // the lease whose key the intruder meant to touch
+	var own *facts.Lease // the lease whose key the intruder meant to touch
 	if op.Op == history.Release || op.Op == history.Extend {
-		own = n.lease(op.Lease)
+		own = n.f.Lease(op.Lease)
 	}
-	for j := range n.leases {
-		if l := &n.leases[j]; own == nil && op.Op != history.Acquire && l.Client == e.By && l.ReturnEvent < i {
+	for j := range n.f.Holds {
+		if l := &n.f.Holds[j]; own == nil && op.Op != history.Acquire && l.Client == e.By && l.ReturnEvent < i {
 			own = l
 		}
 	}
@@ -388,26 +388,26 @@ func (n *narrator) intrusion(i int) {
 		n.grant(own, "")
 		n.renewals(own, i)
 		n.pauses(own.Client, own.ReturnEvent, i)
-		var gone []keySpan
-		for _, k := range n.keys {
-			if k.label == own.Label && k.to < i && n.event(k.to).Op == history.Expire && (k.process == e.Process || n.lease(e.Owner) != nil) {
+		var gone []facts.Life
+		for _, k := range n.f.Lives {
+			if k.Label == own.Label && k.To < i && n.event(k.To).Op == history.Expire && (k.Node == e.Process || n.f.Lease(e.Owner) != nil) {
 				gone = append(gone, k)
 			}
 		}
 		n.expiry(gone, "")
 	}
-	if l := n.lease(e.Owner); l != nil && l.ReturnEvent < i {
+	if l := n.f.Lease(e.Owner); l != nil && l.ReturnEvent < i {
 		n.grant(l, "")
 	} else if set >= 0 {
 		n.say(step, set, nil, "%s set its key of %s on %s at %s.", owner, e.Owner, e.Process, n.time(set))
 	}
 	read, had := n.look(about, i)
-	if had != nil && had.label != e.Owner {
+	if had != nil && had.Label != e.Owner {
 		verb := "read"
 		if !strings.HasPrefix(n.event(read).Value, "GET ") {
 			verb = "asked for the TTL of"
 		}
-		text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.label), []int{had.from}
+		text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.Label), []int{had.From}
 		if told := n.after(read, func(o history.Event) bool {
 			return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
 		}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
@@ -461,7 +461,7 @@ func (n *narrator) tellLostVote() {
 		return
 	}
 	label := n.event(set).Lease
-	l := n.lease(label)
+	l := n.f.Lease(label)
 	if l == nil {
 		return
 	}
@@ -480,9 +480,9 @@ func (n *narrator) tellLostVote() {
 		text += fmt.Sprintf(": the command had left at %s, before the one that %s", history.Seconds(e.Departure()), what)
 	}
 	n.say(step, i, []int{set, asked}, "%s.", text)
-	var left []keySpan
-	for _, k := range n.keys {
-		if k.label == label && k.from < i && i < k.to && k.process != e.Process {
+	var left []facts.Life
+	for _, k := range n.f.Lives {
+		if k.Label == label && k.From < i && i < k.To && k.Node != e.Process {
 			left = append(left, k)
 		}
 	}
@@ -516,7 +516,7 @@ var blindly = map[string]string{
 
 // look returns the last time before change i at which the operation that caused it read the key, or its time to live, and whose key
 // it was then; -1 and nil if it did neither.
-func (n *narrator) look(about, i int) (int, *keySpan) {
+func (n *narrator) look(about, i int) (int, *facts.Life) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
 		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By &&
@@ -525,19 +525,17 @@ func (n *narrator) look(about, i int) (int, *keySpan) {
 	if about < 0 || j < about {
 		return -1, nil
 	}
-	for k := range n.keys {
-		if o := &n.keys[k]; o.process == e.Process && o.key == e.Key && o.from < j && j < o.to {
-			return j, o
-		}
+	if k := n.f.LifeAt(e.Process, e.Key, j); k != nil {
+		return j, k
 	}
 	return -1, nil
 }
 
 // first returns the event that first set a key of a lease on a server, or -1.
 func (n *narrator) first(label, process string) int {
-	for _, k := range n.keys {
-		if k.label == label && k.process == process {
-			return k.from
+	for _, k := range n.f.Lives {
+		if k.Label == label && k.Node == process {
+			return k.From
 		}
 	}
 	return -1

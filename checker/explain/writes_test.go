@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -38,9 +39,9 @@ func TestExplainWrites(t *testing.T) {
 	} {
 		h := handmade.History(t, c.story)
 		var told []Sentence
-		for _, v := range checker.Check(h, nil).Violations {
+		for _, v := range checker.Check(facts.Of(h), nil).Violations {
 			if v.Property == c.property {
-				told = Story(h, v)
+				told = Story(facts.Of(h), v)
 				checkExplanation(t, h, v, told)
 			}
 		}

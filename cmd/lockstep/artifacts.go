@@ -33,7 +33,7 @@ func writeArtifacts(ctx context.Context, dir string, o *play.Outcome, drawn bool
 	drawn = drawn && ended
 	var timeline *pictures.Timeline
 	if drawn {
-		timeline = pictures.NewTimeline(o.History, o.Result)
+		timeline = pictures.NewTimeline(o.Facts, o.Result)
 	}
 	for _, a := range []struct {
 		ending string

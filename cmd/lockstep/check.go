@@ -311,14 +311,14 @@ func (p pages) judge(h *history.History) *play.Outcome {
 					r.Musts[i] = must.Scaled(func(d time.Duration) time.Duration { return time.Duration(float64(d) / speed) })
 				}
 			}
-			o := &play.Outcome{Scenario: page, Run: r, History: h, Result: checker.Check(h, r.Musts), Measurements: checker.Measure(h, r.Reports...)}
+			o := play.Judge(page, r, h)
 			if len(page.Sweep) > 0 { // the history is that of one position, and other positions may violate more
 				o.Run.Expect = slices.DeleteFunc(slices.Clone(r.Expect), func(e script.Expectation) bool { return o.Result.Status(e.Property) == checker.OK })
 			}
 			return o
 		}
 	}
-	o := &play.Outcome{Scenario: &script.Scenario{Name: oneLine(m.Scenario)}, Run: own.With(lock), History: h, Result: checker.Check(h, nil)}
+	o := play.Judge(&script.Scenario{Name: oneLine(m.Scenario)}, own.With(lock), h)
 	for _, s := range o.Result.Statuses {
 		if s.Status != checker.OK {
 			o.Run.Expect = append(o.Run.Expect, script.Expectation{Property: s.Property, Status: s.Status})

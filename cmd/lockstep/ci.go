@@ -162,7 +162,7 @@ func (g finding) explanation() string {
 			}
 			told = append(told, v.Property)
 			fmt.Fprintf(&b, "\n%s violated (broken: %s): %s\n", v.Property, oneLine(string(v.Assumption)), oneLine(v.What))
-			for i, s := range explain.Story(g.o.History, v) {
+			for i, s := range explain.Story(g.o.Facts, v) {
 				fmt.Fprintf(&b, "%4d. %s\n", i+1, oneLine(s.Text))
 			}
 		}

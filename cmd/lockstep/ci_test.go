@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/clients"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
@@ -57,7 +58,7 @@ func hostileFindings() []finding {
 			{At: time.Second, Process: bad, Kind: history.Invoke, Op: history.Acquire},
 			{At: 2 * time.Second, Process: bad, Kind: history.Fail, Op: history.Acquire, Error: bad},
 		}
-		o.Result = checker.Check(o.History, nil)
+		o.Result = checker.Check(facts.Of(o.History), nil)
 		o.Result.Unmet = append(o.Result.Unmet, bad)
 		o.Result.Violations = append(o.Result.Violations, checker.Violation{Property: checker.LeaseExclusion, What: bad, Assumption: checker.Assumption(bad)})
 		g := finding{o: o, run: o.Name(), suite: bad, file: bad, line: 7, again: "lockstep show " + quoted(bad), reasons: []string{bad}, status: exitUnexpected}

@@ -20,6 +20,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/checker/explain"
+	"lockstep/checker/facts"
 	"lockstep/clients"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/claims"
@@ -156,7 +157,7 @@ func checkExplanation(t *testing.T, claim claims.Claim, section string, outcomes
 		return
 	}
 	text := html.UnescapeString(told[2])
-	for _, s := range explain.Story(o.History, o.Result.Violations[n]) {
+	for _, s := range explain.Story(facts.Of(o.History), o.Result.Violations[n]) {
 		if !strings.Contains(text, "<li>"+s.Text+"</li>") {
 			t.Errorf("claim %s does not say: %s", claim.ID, s.Text)
 		}

@@ -13,7 +13,7 @@ func TestImportsPointDown(t *testing.T) {
 	history, link, sim, workers := "lockstep/sim/history", "lockstep/sim/link", "lockstep/sim", "lockstep/sim/workers"
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
-	explain, explorer := "lockstep/checker/explain", "lockstep/reports/explorer"
+	facts, explain, explorer := "lockstep/checker/facts", "lockstep/checker/explain", "lockstep/reports/explorer"
 	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
@@ -30,22 +30,23 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/clients/planted":   {"lockstep/clients"},
 		"lockstep/clients/kinds":     {"lockstep/clients"},
 		"lockstep/clients/libraries": {"lockstep/clients", history, sim},
-		"lockstep/checker":           {history},
-		explain:                      {history, "lockstep/checker"},
-		"lockstep/reports":           {history, "lockstep/checker", explain},
-		explorer:                     {history, "lockstep/checker", explain, "lockstep/reports", docs},
-		"lockstep/reports/pictures":  {history, "lockstep/checker", explain, "lockstep/reports", explorer, claims, docs},
+		facts:                        {history},
+		"lockstep/checker":           {history, facts},
+		explain:                      {history, facts, "lockstep/checker"},
+		"lockstep/reports":           {history, facts, "lockstep/checker", explain},
+		explorer:                     {history, facts, "lockstep/checker", explain, "lockstep/reports", docs},
+		"lockstep/reports/pictures":  {history, facts, "lockstep/checker", explain, "lockstep/reports", explorer, claims, docs},
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
-		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, script},
-		search:                       {history, sim, workers, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", files, script, play},
+		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", facts, "lockstep/checker", "lockstep/reports", explorer, script},
+		search:                       {history, sim, workers, "lockstep/clients", facts, "lockstep/checker", explain, "lockstep/reports", files, script, play},
 		"lockstep/scenarios":         {history, sim, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
-		"lockstep/cmd/lockstep":      {history, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
+		"lockstep/cmd/lockstep":      {history, facts, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock":  {},
 		"lockstep/clients/internal/parts":    {"lockstep/clients"},
 		"lockstep/nodes/internal/redistest":  {redisserver},
-		"lockstep/reports/internal/sample":   {history, "lockstep/checker"},
+		"lockstep/reports/internal/sample":   {history, facts, "lockstep/checker"},
 		"lockstep/checker/internal/handmade": {history},
 		"lockstep/scenarios/catalogue":       {},
 		files:                                {},

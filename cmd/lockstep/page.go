@@ -23,7 +23,7 @@ func pageRuns(outcomes []*play.Outcome) []explorer.Run {
 	var runs []explorer.Run
 	for _, o := range outcomes {
 		r := o.ToExplore()
-		r.Picture = pictures.NewTimeline(o.History, o.Result).Inline()
+		r.Picture = pictures.NewTimeline(o.Facts, o.Result).Inline()
 		runs = append(runs, r)
 	}
 	return runs

@@ -44,7 +44,7 @@ are right are named below.`,
 			if o.Report != nil {
 				return errors.New(o.Report.Reason)
 			}
-			p, err := pictures.NewClocksPlot(o.History, o.Result)
+			p, err := pictures.NewClocksPlot(o.Facts, o.Result)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}

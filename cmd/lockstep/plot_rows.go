@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
-	"lockstep/sim/history"
 )
 
 // Scenarios in which nothing goes wrong, which the catalogue does not have.
@@ -136,7 +136,7 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 			if err != nil {
 				return err
 			}
-			t.add(h)
+			t.add(facts.Of(h))
 			bar.add(1)
 		}
 		bar.finish()
@@ -154,7 +154,7 @@ func (f *plotFlags) plotRows(c *cobra.Command, args []string, kind rowKind) erro
 				gone.count(o)
 				return
 			}
-			t.add(o.History)
+			t.add(o.Facts)
 		})
 		if err != nil {
 			return err
@@ -254,8 +254,8 @@ type rowKey struct {
 	on                        string
 }
 
-func (t *rowTable) add(h *history.History) {
-	m := h.Meta
+func (t *rowTable) add(f *facts.Facts) {
+	m := f.Meta
 	k := rowKey{m.Scenario, m.Lock, m.For, m.Label, len(m.Nodes), m.On}
 	if t.runs == nil {
 		t.runs = map[rowKey][]pictures.PlotRun{}
@@ -263,7 +263,7 @@ func (t *rowTable) add(h *history.History) {
 	if t.runs[k] == nil {
 		t.keys = append(t.keys, k)
 	}
-	t.runs[k] = append(t.runs[k], pictures.NewPlotRun(h, t.quantity))
+	t.runs[k] = append(t.runs[k], pictures.NewPlotRun(f, t.quantity))
 }
 
 // story describes the runs: in the given words or by their scenarios, then the seeds, and where the runs were made.

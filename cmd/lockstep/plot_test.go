@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -73,7 +74,7 @@ func TestRowTable(t *testing.T) {
 		for i := range nodes {
 			h.Meta.Nodes = append(h.Meta.Nodes, fmt.Sprintf("n%d", i+1))
 		}
-		t.add(h)
+		t.add(facts.Of(h))
 	}
 	for _, c := range []struct {
 		name, want, story string

@@ -12,12 +12,12 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
-	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/reports/explorer"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -63,7 +63,7 @@ on one time axis. With --svg and --png it writes a picture.`,
 				return err
 			}
 			o := outcomes[0]
-			line := pictures.NewTimeline(o.History, o.Result)
+			line := pictures.NewTimeline(o.Facts, o.Result)
 			page := func(w io.Writer) error { return explorer.Page(w, pageRuns(outcomes)...) }
 			for _, f := range []struct {
 				name  string
@@ -112,14 +112,14 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 		}
 		outcomes = append(outcomes, o)
 		if filed {
-			fmt.Fprintln(w, wrap(explorer.Headline(o.History, o.Result), reports.Width))
+			fmt.Fprintln(w, wrap(explorer.Headline(o.Facts, o.Result), reports.Width))
 			continue
 		}
 		if o.Sweep != nil {
 			fmt.Fprintf(w, "%s\n", o.Sweep)
 		}
 		options.Paint, options.Measurements = roles(w), o.Measurements
-		if err := reports.Text(w, o.History, o.Result, options); err != nil {
+		if err := reports.Text(w, o.Facts, o.Result, options); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +136,7 @@ func (f *runFlags) show(c *cobra.Command, arg string) (*play.Outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &play.Outcome{History: h, Result: checker.Check(h, nil)}, nil
+		return play.Judge(nil, script.Section{}, h), nil
 	}
 	if err := f.check(); err != nil {
 		return nil, err

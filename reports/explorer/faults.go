@@ -13,29 +13,27 @@ import (
 // tellFaults puts faults where they act: a shade on a process that stands still, a mark on a process whose clock is set, and faults of
 // links on a lane of their own.
 func (t *teller) tellFaults() {
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
+	for i := range t.f.Events {
+		e := &t.f.Events[i]
 		if e.Kind != history.Injected || e.Op == history.Missed || e.At > t.s.End {
 			continue
 		}
 		words := strings.Fields(e.Value)
 		switch f := e.Fault().(type) {
 		case history.Pause:
-			to := t.next(i, func(g history.Fault) bool { return g == history.Resume{Process: f.Process} })
+			to := t.ended(i)
 			if f.For > 0 {
 				to = min(to, e.At+f.For)
 			}
 			t.shade(f.Process, shade{e.At, to, "paused " + reports.Span(to-e.At)})
 		case history.Crash:
-			to := t.next(i, func(g history.Fault) bool { r, ok := g.(history.Restart); return ok && r.Process == f.Process })
 			text := "crashed"
 			if f.Power {
 				text = "lost power"
 			}
-			t.shade(f.Process, shade{e.At, to, text})
+			t.shade(f.Process, shade{e.At, t.ended(i), text})
 		case history.Stop:
-			to := t.next(i, func(g history.Fault) bool { r, ok := g.(history.Restart); return ok && r.Process == f.Process })
-			t.shade(f.Process, shade{e.At, to, "stopped"})
+			t.shade(f.Process, shade{e.At, t.ended(i), "stopped"})
 		case history.Promote:
 			t.mark(f.Process, mark{At: e.At, Text: "clients are sent here", Weight: Usual, event: i})
 		case history.Follow:
@@ -71,12 +69,10 @@ func (t *teller) laneOf(e *history.Event) string {
 	return "network"
 }
 
-// next returns the time of the first matching fault after event i, or the end of the picture.
-func (t *teller) next(i int, fits func(history.Fault) bool) time.Duration {
-	for j := i + 1; j < len(t.h.Events); j++ {
-		if f := t.h.Events[j].Fault(); f != nil && fits(f) {
-			return t.h.Events[j].At
-		}
+// ended returns when fault i ended, or the end of the picture.
+func (t *teller) ended(i int) time.Duration {
+	if j, ended := t.f.Undone[i]; ended {
+		return t.f.At(j)
 	}
 	return t.s.End
 }
@@ -134,21 +130,16 @@ func (t *teller) tellLinks() {
 
 func (t *teller) troubles() []trouble {
 	var all []trouble
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
-		f := e.Fault()
-		if f == nil || e.At > t.s.End {
-			continue
+	for _, i := range t.f.Cuts {
+		e := &t.f.Events[i]
+		if e.At > t.s.End {
+			break
 		}
-		link, verb := lasting(f)
-		if verb == "" {
-			continue
-		}
-		tr := trouble{from: e.At, near: []string{link.From}, far: []string{link.To}, arrow: "→", verb: verb}
+		link, verb := lasting(e.Fault())
+		tr := trouble{from: e.At, to: t.ended(i), near: []string{link.From}, far: []string{link.To}, arrow: "→", verb: verb}
 		if link.Both {
 			tr.arrow = "↔"
 		}
-		tr.to = t.next(i, func(g history.Fault) bool { return mends(g, f) })
 		if !joinAny(all, tr) {
 			all = append(all, tr)
 		}
@@ -166,7 +157,7 @@ func joinAny(all []trouble, tr trouble) bool {
 	return false
 }
 
-// lasting returns the link of a lasting fault and what the fault does there, or "" if f is no such fault.
+// lasting returns the link of a lasting fault, and what the fault does there.
 func lasting(f history.Fault) (history.Link, string) {
 	switch f := f.(type) {
 	case history.Cut:
@@ -174,24 +165,7 @@ func lasting(f history.Fault) (history.Link, string) {
 	case history.Hold:
 		return f.Link, "held"
 	case history.Delay:
-		if f.By > 0 {
-			return f.Link, "delayed " + reports.Span(f.By)
-		}
+		return f.Link, "delayed " + reports.Span(f.By)
 	}
 	return history.Link{}, ""
-}
-
-// mends reports whether g undoes f.
-func mends(g, f history.Fault) bool {
-	if h, ok := g.(history.Heal); ok && (h.Link == history.Link{} || h.Link.String() == f.Target()) {
-		return true
-	}
-	switch f := f.(type) {
-	case history.Hold:
-		return g == history.ReleaseLink(f)
-	case history.Delay:
-		d, ok := g.(history.Delay)
-		return ok && d.Link == f.Link
-	}
-	return false
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/sim/history"
 )
@@ -18,13 +19,13 @@ type Heading struct {
 	Reason  string
 }
 
-func NewHeading(h *history.History, r checker.Result) Heading {
-	run := reports.Printable(h.Meta.Scenario, 48) + " · " + reports.Printable(h.Meta.Lock, 32)
-	if h.Meta.For != "" {
-		run += " for " + reports.Printable(h.Meta.For, 32)
+func NewHeading(f *facts.Facts, r checker.Result) Heading {
+	run := reports.Printable(f.Meta.Scenario, 48) + " · " + reports.Printable(f.Meta.Lock, 32)
+	if f.Meta.For != "" {
+		run += " for " + reports.Printable(f.Meta.For, 32)
 	}
-	if h.Meta.Label != "" {
-		run += " " + reports.Printable(h.Meta.Label, 24)
+	if f.Meta.Label != "" {
+		run += " " + reports.Printable(f.Meta.Label, 24)
 	}
 	head := Heading{Run: run, Verdict: r.Verdict, Outcome: string(r.Verdict)}
 	switch {
@@ -35,7 +36,7 @@ func NewHeading(h *history.History, r checker.Result) Heading {
 			head.Reason, _, _ = strings.Cut(head.Reason, ";") // only how much was lost; the picture shows the example
 		}
 	case r.Verdict == checker.Safe:
-		head.Reason = whySafe(h)
+		head.Reason = whySafe(f)
 	case len(r.Unmet) > 0:
 		head.Reason = "the run proves nothing: " + strings.Join(r.Unmet, "; ")
 	}
@@ -44,8 +45,8 @@ func NewHeading(h *history.History, r checker.Result) Heading {
 }
 
 // Headline says in a line which run a history is of, and what the verdict is.
-func Headline(h *history.History, r checker.Result) string {
-	head := NewHeading(h, r)
+func Headline(f *facts.Facts, r checker.Result) string {
+	head := NewHeading(f, r)
 	return head.Run + " — " + head.Outcome
 }
 
@@ -64,9 +65,9 @@ func violated(r checker.Result) string {
 }
 
 // whySafe names what is most worth seeing in a run in which nothing went wrong. It judges nothing.
-func whySafe(h *history.History) string {
-	for i := range h.Events {
-		e := &h.Events[i]
+func whySafe(f *facts.Facts) string {
+	for i := range f.Events {
+		e := &f.Events[i]
 		if e.Kind != history.State || e.Op != history.Reject {
 			continue
 		}
@@ -74,15 +75,15 @@ func whySafe(h *history.History) string {
 		if e.Fence == 0 && e.Error != "" {
 			s += ": " + reports.FirstLine(e.Error)
 		}
-		if seen := reports.FenceSeen(h, i); e.Fence != 0 && seen > 0 {
+		if seen := reports.FenceSeen(f.History, i); e.Fence != 0 && seen > 0 {
 			s += fmt.Sprintf(": fence %d < %d", e.Fence, seen)
 		}
 		return s
 	}
 	leases, increments := 0, 0
-	for i := range h.Events {
-		switch e := &h.Events[i]; {
-		case e.Kind != history.OK || e.Process == h.Meta.Probe:
+	for i := range f.Events {
+		switch e := &f.Events[i]; {
+		case e.Kind != history.OK || e.Process == f.Meta.Probe:
 		case e.Op == history.Acquire:
 			leases++
 		case e.Op == history.Increment:
@@ -90,9 +91,9 @@ func whySafe(h *history.History) string {
 		}
 	}
 	refusals, refusal := 0, ""
-	for _, d := range reports.Deeds(h) {
+	for _, d := range reports.Deeds(f) {
 		switch {
-		case d.Op != history.Acquire || d.Process == h.Meta.Probe:
+		case d.Op != history.Acquire || d.Process == f.Meta.Probe:
 		case d.Refused():
 			refusals += d.Times
 			refusal = fmt.Sprintf("%s refused: %s", d.Process, reports.FirstLine(d.Err))

@@ -10,13 +10,13 @@ import (
 	"io"
 
 	"lockstep/checker"
-	"lockstep/sim/history"
+	"lockstep/checker/facts"
 )
 
-// A Run is a run to explore on a page, with what the page says about it. Only the history and the result are required.
+// A Run is a run to explore on a page, with what the page says about it. Only the facts and the result are required.
 type Run struct {
-	History *history.History
-	Result  checker.Result
+	Facts  *facts.Facts // of its history
+	Result checker.Result
 	// Measurements are the quantities that the run should report.
 	Measurements []checker.Measurement
 	// Picture shows the run on paper, and if the script does not run. Without a picture, the timeline in words is shown there.
@@ -40,7 +40,7 @@ func Page(w io.Writer, runs ...Run) error {
 		if i > 0 {
 			title += " | "
 		}
-		title += Headline(r.History, r.Result)
+		title += Headline(r.Facts, r.Result)
 	}
 	var b bytes.Buffer
 	err = pageTemplate.ExecuteTemplate(&b, "page", struct {

@@ -25,14 +25,14 @@ type Reading struct {
 // clocks adds the clocks that were ever wrong to a page, and the names of the others.
 func (b *pageBuilder) clocks() {
 	b.Clocks, b.Right = []Clock{}, []string{}
-	for _, process := range slices.Concat(b.t.h.Meta.Clients, b.t.servers) {
-		c := ClockOf(b.t.h, process, b.t.s.End)
+	for _, process := range slices.Concat(b.t.f.Meta.Clients, b.t.servers) {
+		c := ClockOf(b.t.f.History, process, b.t.s.End)
 		wrong := func(p Reading) bool { return p.Offset != 0 }
 		switch {
 		case slices.ContainsFunc(c.Steady, wrong) || slices.ContainsFunc(c.Wall, wrong):
 			c.Name, c.Lane = reports.Printable(process, nameMost), b.lane(process)
 			b.Clocks = append(b.Clocks, c)
-		case !slices.Contains(b.t.h.Meta.Others, process):
+		case !slices.Contains(b.t.f.Meta.Others, process):
 			b.Right = append(b.Right, reports.Printable(process, nameMost))
 		}
 	}

@@ -163,30 +163,30 @@ const (
 )
 
 func newPageModel(r Run) *pageModel {
-	h := r.History
-	head := NewHeading(h, r.Result)
+	f := r.Facts
+	head := NewHeading(f, r.Result)
 	m := &pageModel{
 		Name: head.Run, Verdict: string(head.Verdict), Outcome: strings.TrimPrefix(strings.TrimPrefix(head.Outcome, string(head.Verdict)), ": "),
-		Reason: head.Reason, Facts: facts(h.Meta), Title: reports.Printable(named(r.Title), lineMost), Prose: foldProse(r.Prose), Script: lines(r.Script),
+		Reason: head.Reason, Facts: setting(f.Meta), Title: reports.Printable(named(r.Title), lineMost), Prose: foldProse(r.Prose), Script: lines(r.Script),
 		Picture: r.Picture,
 		Bands:   []pageBand{}, Callouts: []pageCallout{}, Flights: []pageFlight{}, Violations: []pageJump{}, Stories: []pageStory{},
 	}
 	if m.Picture == "" {
 		var text strings.Builder
-		reports.Text(&text, h, r.Result, reports.TextOptions{Measurements: r.Measurements}) // writing to a strings.Builder cannot fail
+		reports.Text(&text, f, r.Result, reports.TextOptions{Measurements: r.Measurements}) // writing to a strings.Builder cannot fail
 		m.Text = lines(text.String())
 	}
-	t := newTeller(h, r.Result)
+	t := newTeller(f, r.Result)
 	m.StoryEnd = t.storyEnd()
-	t.deeds, t.folds = reports.JoinRefusals(reports.RawDeeds(h)), nil
-	t.probing = h.Meta.Probe != ""
-	for i := range h.Events {
-		t.s.End = max(t.s.End, h.Events[i].At)
+	t.deeds, t.folds = reports.JoinRefusals(reports.RawDeeds(f)), nil
+	t.probing = f.Meta.Probe != ""
+	for i := range f.Events {
+		t.s.End = max(t.s.End, f.Events[i].At)
 	}
 	t.tell()
 	m.End = t.s.End
 
-	b := pageBuilder{m, t, CastOf(h)}
+	b := pageBuilder{m, t, CastOf(f.History)}
 	b.lanes()
 	b.flights()
 	b.events()
@@ -224,7 +224,7 @@ var (
 
 func (b *pageBuilder) lanes() {
 	for _, l := range b.t.s.Lanes {
-		p := pageLane{Name: reports.Printable(l.Name, nameMost), Kind: laneKinds[l.Kind], Look: -1, Rows: l.Rows, Probe: l.Name == b.t.h.Meta.Probe,
+		p := pageLane{Name: reports.Printable(l.Name, nameMost), Kind: laneKinds[l.Kind], Look: -1, Rows: l.Rows, Probe: l.Name == b.t.f.Meta.Probe,
 			Bars: []pageBar{}, Still: []pageStill{}, Marks: []pageMark{}}
 		if l.Kind == ClientLane {
 			p.Look = b.look(l.Name)
@@ -235,7 +235,7 @@ func (b *pageBuilder) lanes() {
 		for _, bar := range l.Bars {
 			p.Bars = append(p.Bars, pageBar{
 				From: bar.From, To: bar.To, Style: barStyles[bar.Style], Look: b.look(bar.Client), Row: bar.Row,
-				Text: reports.Printable(bar.Text, lineMost), Short: reports.Printable(bar.Short, nameMost), Ends: b.t.ends(l.Name, bar),
+				Text: reports.Printable(bar.Text, lineMost), Short: reports.Printable(bar.Short, nameMost), Ends: b.t.ends(bar),
 			})
 		}
 		for _, mk := range l.Marks {
@@ -258,33 +258,25 @@ func (b *pageBuilder) lanes() {
 }
 
 // ends returns the ends that were given to the lease or the key of a bar.
-func (t *teller) ends(process string, b Bar) []pageEnd {
-	var ends []pageEnd
-	switch b.Style {
-	case Holding:
-		n := slices.IndexFunc(t.leases, func(l checker.Lease) bool { return l.Client == process && l.From == b.From })
-		if n < 0 {
-			return nil
+func (t *teller) ends(b Bar) (ends []pageEnd) {
+	add := func(i int) {
+		if e := &t.f.Events[i]; e.At <= b.To {
+			ends = append(ends, pageEnd{e.At, e.Until})
 		}
-		label := t.leases[n].Label
-		for i := range t.h.Events {
-			e := &t.h.Events[i]
-			gives := e.Kind == history.OK && (e.Op == history.Acquire || e.Op == history.Extend) || e.Kind == history.Info && e.Op == history.Renew
-			if gives && e.Process == process && e.Lease == label && e.At >= b.From && e.At <= b.To {
-				ends = append(ends, pageEnd{e.At, e.Until})
+	}
+	if l := b.hold; l != nil {
+		add(l.ReturnEvent)
+		for _, i := range t.f.Extensions[l.Label] {
+			if i > l.ReturnEvent && t.f.Events[i].Process == l.Client {
+				add(i)
 			}
 		}
-	case Living, Copied:
-		key, found := "", false
-		for i := range t.h.Events {
-			e := &t.h.Events[i]
-			switch {
-			case e.Process != process || e.Kind != history.State || e.At < b.From || e.At > b.To:
-			case !found && e.At == b.From && (e.Op == history.Set || e.Op == history.Over) && (e.Lease == b.Text || e.Lease == b.Short):
-				key, found = e.Key, true
-				ends = append(ends, pageEnd{e.At, e.Until})
-			case found && e.Key == key && e.Op == history.Retime && e.At > b.From:
-				ends = append(ends, pageEnd{e.At, e.Until})
+	}
+	if k := b.life; k != nil {
+		add(k.From)
+		for i := k.From + 1; i < k.To; i++ {
+			if e := &t.f.Events[i]; e.Process == k.Node && e.Kind == history.State && e.Op == history.Retime && e.Key == k.Key && e.At > t.f.At(k.From) {
+				add(i)
 			}
 		}
 	}
@@ -300,8 +292,8 @@ func (b *pageBuilder) flights() {
 		word     string
 	}
 	known, waiting := map[way]int{}, b.waiting()
-	for i := range b.t.h.Events {
-		e := &b.t.h.Events[i]
+	for i := range b.t.f.Events {
+		e := &b.t.f.Events[i]
 		from, to := b.lane(e.By), b.lane(e.Process)
 		if e.By == "" || e.By == e.Process || from < 0 || to < 0 || e.Sent == 0 && e.Kind != history.Message || e.Kind != history.Message && e.Kind != history.State {
 			continue
@@ -338,7 +330,7 @@ func (b *pageBuilder) waiting() map[int]bool {
 		}
 		var asked []int
 		for i := d.In; i < end && d.Op == history.Acquire; i++ {
-			if e := &b.t.h.Events[i]; e.Kind == history.Message && (e.By == d.Process || e.Process == d.Process) {
+			if e := &b.t.f.Events[i]; e.Kind == history.Message && (e.By == d.Process || e.Process == d.Process) {
 				asked = append(asked, i)
 			}
 		}
@@ -351,7 +343,7 @@ func (b *pageBuilder) waiting() map[int]bool {
 
 // refused returns the refusals drawn as one that an event belongs to, or nil.
 func (b *pageBuilder) refused(i int) *reports.Deed {
-	n := slices.IndexFunc(b.t.deeds, func(d reports.Deed) bool { return d.Covers(i, &b.t.h.Events[i]) })
+	n := slices.IndexFunc(b.t.deeds, func(d reports.Deed) bool { return d.Covers(i, &b.t.f.Events[i]) })
 	if n < 0 {
 		return nil
 	}
@@ -360,9 +352,9 @@ func (b *pageBuilder) refused(i int) *reports.Deed {
 
 // events gives each event the line that a timeline has for it. No events share a line here.
 func (b *pageBuilder) events() {
-	t := reports.NewTranscript(b.t.h, b.t.r, reports.TextOptions{Verbose: true, Messages: true})
-	for i := range t.H.Events {
-		e := t.H.Events[i]
+	t := reports.NewTranscript(b.t.f, b.t.r, reports.TextOptions{Verbose: true, Messages: true})
+	for i := range t.F.Events {
+		e := t.F.Events[i]
 		t.Lines = nil
 		t.Event(i)
 		l := t.Lines[0]
@@ -409,9 +401,9 @@ func (b *pageBuilder) violations() {
 			continue
 		}
 		s := pageStory{Property: string(p), Sentences: []pageSentence{}}
-		for _, told := range explain.Story(b.t.h, b.t.r.Violations[n]) {
+		for _, told := range explain.Story(b.t.f, b.t.r.Violations[n]) {
 			told.Events = slices.DeleteFunc(slices.Clone(told.Events), func(i int) bool { return !b.t.valid(i) })
-			s.Sentences = append(s.Sentences, tellable(b.t.h, told))
+			s.Sentences = append(s.Sentences, tellable(b.t.f.History, told))
 		}
 		b.Stories = append(b.Stories, s)
 	}
@@ -419,7 +411,7 @@ func (b *pageBuilder) violations() {
 
 // complete returns the event among the proof at the instant of the violation, or else i.
 func (b *pageBuilder) complete(v checker.Violation, i int) int {
-	if n := slices.IndexFunc(v.Events, func(j int) bool { return b.t.valid(j) && b.t.h.Events[j].At == v.At }); n >= 0 {
+	if n := slices.IndexFunc(v.Events, func(j int) bool { return b.t.valid(j) && b.t.f.Events[j].At == v.At }); n >= 0 {
 		return v.Events[n]
 	}
 	return i
@@ -447,8 +439,8 @@ func (b *pageBuilder) verdict(r Run) {
 	}
 }
 
-// facts describes the setting of the run in a few words.
-func facts(m history.Meta) []string {
+// setting describes the setting of the run in a few words.
+func setting(m history.Meta) []string {
 	all := []string{reports.Count(len(m.Nodes), "node")}
 	if n := len(m.Replicas); n > 0 {
 		all = append(all, reports.Count(n, "replica"))

@@ -15,6 +15,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/checker/explain"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/reports/internal/sample"
 	"lockstep/sim/history"
@@ -39,11 +40,11 @@ func pageOf(t *testing.T, runs ...Run) (string, pageData) {
 	return b.String(), d
 }
 
-func asPage(r sample.Run) Run { return Run{History: r.H, Result: r.Result} }
+func asPage(r sample.Run) Run { return Run{Facts: facts.Of(r.H), Result: r.Result} }
 
 // Every sentence, jump and mark of a page leads to an event, and every event has a text.
 func TestPageLinks(t *testing.T) {
-	for _, c := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: sample.Busy(), Result: checker.Check(sample.Busy(), nil)}) {
+	for _, c := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: sample.Busy(), Result: checker.Check(facts.Of(sample.Busy()), nil)}) {
 		_, d := pageOf(t, asPage(c))
 		m := d.Runs[0]
 		valid := func(i int) bool { return i >= 0 && i < len(m.Events) }
@@ -96,7 +97,7 @@ func TestPageLinks(t *testing.T) {
 // Attempts that are refused one after the other are drawn as one mark, and are details in the list. Their messages are not drawn.
 func TestPageJoinsRefusals(t *testing.T) {
 	h := sample.Herd()
-	page, d := pageOf(t, Run{History: h, Result: checker.Check(h, nil)})
+	page, d := pageOf(t, Run{Facts: facts.Of(h), Result: checker.Check(facts.Of(h), nil)})
 	m := d.Runs[0]
 	refused, shown := 0, 0
 	for _, l := range m.Lanes {
@@ -182,7 +183,7 @@ func TestPageHostileText(t *testing.T) {
 		}
 		h.Meta.Scenario, h.Meta.Lock, h.Meta.Label = bad, bad, bad
 		h.Meta.Clients = []string{bad, "c2"}
-		r := Run{History: &h, Result: checker.Check(&h, nil)}
+		r := Run{Facts: facts.Of(&h), Result: checker.Check(facts.Of(&h), nil)}
 		r.Title, r.Prose, r.Script = bad, "One\n\n"+bad, "client "+bad+"\n  acquire\n"
 		page, d := pageOf(t, r)
 		for _, tag := range []string{"<script", "</script", "<!--", "<img", "\u2028", "\u202e", "\x00", "\x1b"} {
@@ -208,9 +209,9 @@ func TestPageWithoutScript(t *testing.T) {
 		return html.UnescapeString(regexp.MustCompile(`(?s)<(script|style).*?</(script|style)>`).ReplaceAllString(page, ""))
 	}
 	broken, kept := sample.PauseAfterAcquire("single", "plain"), sample.PauseAfterAcquire("fenced", "fenced")
-	r := Run{History: broken, Result: checker.Check(broken, nil), Title: "A pause.", Prose: "First.\n\nSecond; why2020.", Script: "client c1\n  acquire\n"}
+	r := Run{Facts: facts.Of(broken), Result: checker.Check(facts.Of(broken), nil), Title: "A pause.", Prose: "First.\n\nSecond; why2020.", Script: "client c1\n  acquire\n"}
 	other := r
-	other.History, other.Result = kept, checker.Check(kept, nil)
+	other.Facts, other.Result = facts.Of(kept), checker.Check(facts.Of(kept), nil)
 	other.Picture = "<svg>a picture</svg>"
 	page, _ := pageOf(t, r, other)
 	text := static(page)
@@ -225,7 +226,7 @@ func TestPageWithoutScript(t *testing.T) {
 			t.Errorf("without its script the page has no %s", want)
 		}
 	}
-	for _, s := range explain.Story(broken, r.Result.Violations[0]) {
+	for _, s := range explain.Story(facts.Of(broken), r.Result.Violations[0]) {
 		if !strings.Contains(text, "<bdi>"+s.Text+"</bdi>") {
 			t.Errorf("without its script the page does not say: %s", s.Text)
 		}
@@ -259,7 +260,7 @@ func TestPageFoldsProse(t *testing.T) {
 			t.Errorf("%s: the page has %d bytes of %d", tt.name, len(got), len(bare(tt.prose)))
 		}
 		h := sample.PauseAfterAcquire("single", "plain")
-		page, _ := pageOf(t, Run{History: h, Result: checker.Check(h, nil), Prose: tt.prose})
+		page, _ := pageOf(t, Run{Facts: facts.Of(h), Result: checker.Check(facts.Of(h), nil), Prose: tt.prose})
 		if got, want := strings.Contains(page, `<details class="rest">`), tt.folded > 0; got != want {
 			t.Errorf("%s: folded on the page is %v", tt.name, got)
 		}
@@ -275,7 +276,7 @@ func TestPageCutsValues(t *testing.T) {
 			h.Events[i].Value = value
 		}
 	}
-	page, d := pageOf(t, Run{History: h, Result: checker.Check(h, nil)})
+	page, d := pageOf(t, Run{Facts: facts.Of(h), Result: checker.Check(facts.Of(h), nil)})
 	n := 0
 	for _, s := range d.Runs[0].Stories[0].Sentences {
 		if s.Whole == "" {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -44,6 +45,8 @@ type Bar struct {
 	Text     string
 	Short    string // the text if there is little room
 	Row      int
+	hold     *facts.Lease // that it shows, or nil
+	life     *facts.Life  // of the key that it shows, or nil
 }
 
 type BarStyle int

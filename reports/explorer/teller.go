@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/sim/history"
 )
 
 // A teller turns a history into a story.
 type teller struct {
-	h       *history.History
+	f       *facts.Facts
 	r       checker.Result
-	leases  []checker.Lease
 	deeds   []reports.Deed
 	folds   []reports.Deed // the deeds whose single attempts are not drawn
 	servers []string
@@ -29,18 +29,18 @@ type teller struct {
 	s       *Story
 }
 
-func NewStory(h *history.History, r checker.Result) *Story {
-	t := newTeller(h, r)
+func NewStory(f *facts.Facts, r checker.Result) *Story {
+	t := newTeller(f, r)
 	t.s.End = t.storyEnd()
 	t.tell()
 	return t.s
 }
 
-func newTeller(h *history.History, r checker.Result) *teller {
-	t := &teller{h: h, r: r, leases: checker.Leases(h), deeds: reports.Deeds(h), servers: reports.Servers(h.Meta), shared: map[string]string{}, s: &Story{}}
+func newTeller(f *facts.Facts, r checker.Result) *teller {
+	t := &teller{f: f, r: r, deeds: reports.Deeds(f), servers: reports.Servers(f.Meta), shared: map[string]string{}, s: &Story{}}
 	t.folds = t.deeds
-	t.grants = reports.GrantEvents(t.leases)
-	t.silent = silentWrites(h)
+	t.grants = reports.GrantEvents(f.Holds)
+	t.silent = silentWrites(f)
 	t.lesser = map[int]bool{}
 	told := map[checker.Property]bool{}
 	for _, v := range r.Violations {
@@ -57,7 +57,7 @@ func newTeller(h *history.History, r checker.Result) *teller {
 	}
 	slices.Sort(t.proof)
 	for _, i := range t.proof {
-		t.probing = t.probing || t.valid(i) && h.Events[i].Process == h.Meta.Probe
+		t.probing = t.probing || t.valid(i) && f.Events[i].Process == f.Meta.Probe
 	}
 	return t
 }
@@ -84,7 +84,7 @@ func (t *teller) dropIdle() {
 	}
 }
 
-func (t *teller) valid(event int) bool { return event >= 0 && event < len(t.h.Events) }
+func (t *teller) valid(event int) bool { return event >= 0 && event < len(t.f.Events) }
 
 func (t *teller) proves(event int) bool {
 	_, found := slices.BinarySearch(t.proof, event)
@@ -95,11 +95,11 @@ func (t *teller) proves(event int) bool {
 // only if they prove something.
 func (t *teller) storyEnd() time.Duration {
 	var end time.Duration
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
+	for i := range t.f.Events {
+		e := &t.f.Events[i]
 		client := e.Kind == history.Invoke || e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info && e.Op != history.Exit && e.Op != history.Unpaused
 		resource := atResource(e)
-		if t.proves(i) || t.probing || (client && e.Process != t.h.Meta.Probe || resource && e.By != t.h.Meta.Probe) {
+		if t.proves(i) || t.probing || (client && e.Process != t.f.Meta.Probe || resource && e.By != t.f.Meta.Probe) {
 			end = max(end, e.At)
 		}
 	}
@@ -125,8 +125,8 @@ func atResource(e *history.Event) bool {
 
 // resourceName is the name of the process that accepts or rejects writes.
 func (t *teller) resourceName() string {
-	for i := range t.h.Events {
-		if e := &t.h.Events[i]; atResource(e) {
+	for i := range t.f.Events {
+		if e := &t.f.Events[i]; atResource(e) {
 			return e.Process
 		}
 	}
@@ -135,17 +135,17 @@ func (t *teller) resourceName() string {
 
 func (t *teller) addLanes() {
 	add := func(name string, kind LaneKind) { t.s.Lanes = append(t.s.Lanes, Lane{Name: name, Kind: kind, Rows: 1}) }
-	for _, c := range t.h.Meta.Clients {
+	for _, c := range t.f.Meta.Clients {
 		add(c, ClientLane)
 	}
 	if t.probing {
-		add(t.h.Meta.Probe, ClientLane)
+		add(t.f.Meta.Probe, ClientLane)
 	}
 	add("network", NetworkLane)
 	watchers := t.watchers()
 	for _, n := range t.servers {
 		switch {
-		case !slices.Contains(t.h.Meta.Others, n):
+		case !slices.Contains(t.f.Meta.Others, n):
 			add(n, NodeLane)
 		case len(watchers) > 1 && slices.Contains(watchers, n):
 			t.shared[n] = reports.Ranges(watchers, t.servers)
@@ -163,8 +163,8 @@ func (t *teller) addLanes() {
 
 // notable reports whether a server that is neither a lock node nor a replica has a part in the story. Merely answering is none.
 func (t *teller) notable(name string) bool {
-	for i := range t.h.Events {
-		if e := &t.h.Events[i]; e.Process == name && e.At <= t.s.End && (e.Kind == history.State || e.Kind == history.Injected) {
+	for i := range t.f.Events {
+		if e := &t.f.Events[i]; e.Process == name && e.At <= t.s.End && (e.Kind == history.State || e.Kind == history.Injected) {
 			return true
 		}
 	}
@@ -174,10 +174,10 @@ func (t *teller) notable(name string) bool {
 // watchers returns the servers that only watch others, and to which nothing happens. They share a lane.
 func (t *teller) watchers() []string {
 	var watchers []string
-	for _, n := range t.h.Meta.Others {
+	for _, n := range t.f.Meta.Others {
 		watches, more := false, false
-		for i := range t.h.Events {
-			switch e := &t.h.Events[i]; {
+		for i := range t.f.Events {
+			switch e := &t.f.Events[i]; {
 			case e.Process != n || e.At > t.s.End:
 			case e.Kind == history.State && (e.Op == history.Sdown || e.Op == history.Odown || e.Op == history.Leader):
 				watches = true
@@ -193,7 +193,8 @@ func (t *teller) watchers() []string {
 }
 
 func (t *teller) tellClients() {
-	for _, l := range t.leases {
+	for n := range t.f.Holds {
+		l := &t.f.Holds[n]
 		if t.fruitless(l.ReturnEvent) && !t.proves(l.GrantEvent) {
 			continue
 		}
@@ -202,14 +203,14 @@ func (t *teller) tellClients() {
 			text += fmt.Sprintf(", fence %d", l.Fence)
 		}
 		if l.To > l.From {
-			t.bar(l.Client, Bar{From: l.From, To: l.To, Style: Holding, Client: l.Client, Text: text, Short: l.Label})
+			t.bar(l.Client, Bar{From: l.From, To: l.To, Style: Holding, Client: l.Client, Text: text, Short: l.Label, hold: l})
 		}
 	}
 	for _, d := range t.deeds {
 		t.tellDeed(d)
 	}
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
+	for i := range t.f.Events {
+		e := &t.f.Events[i]
 		if e.Kind != history.Info || t.fruitless(i) {
 			continue
 		}
@@ -298,14 +299,14 @@ func (t *teller) overtime(d reports.Deed, end time.Duration) {
 
 // lostOnTheWay reports whether a message that d's client sent meanwhile never arrived.
 func (t *teller) lostOnTheWay(d reports.Deed) bool {
-	return slices.ContainsFunc(t.h.Events[d.In:max(d.In, d.Out)], func(e history.Event) bool {
+	return slices.ContainsFunc(t.f.Events[d.In:max(d.In, d.Out)], func(e history.Event) bool {
 		return e.Kind == history.Message && e.Op == history.Drop && e.By == d.Process
 	})
 }
 
 // leaseEnd returns when the hold of a lease ended. A lease may have several holds: the last one that had begun by the given time counts.
 func (t *teller) leaseEnd(label string, by time.Duration) (end time.Duration, known bool) {
-	for _, l := range t.leases {
+	for _, l := range t.f.Holds {
 		if l.Label == label && (!known || l.From <= by) {
 			end, known = max(l.From, l.To), true
 		}
@@ -322,30 +323,14 @@ func (t *teller) tellNodes() {
 
 func (t *teller) tellNode(node string) {
 	var keys []string // one for each row
-	type keyBar struct {
-		from  time.Duration
-		lease string
-		style BarStyle
-	}
-	alive := map[string]keyBar{}
-	end := func(name string, at time.Duration) {
-		if l, found := alive[name]; found {
-			b := Bar{From: l.from, To: at, Style: l.style, Client: history.Client(l.lease), Text: l.lease, Row: slices.Index(keys, name)}
-			if l.style == Copied {
-				b.Text, b.Short = "copy of "+l.lease, l.lease
-			}
-			t.bar(node, b)
-			delete(alive, name)
-		}
-	}
 	renewals, counted := map[string]int{}, map[string]bool{}
-	for i := range t.h.Events {
-		if e := &t.h.Events[i]; e.Process == node && e.Kind == history.State && e.Op == history.Retime && e.At <= t.s.End && !t.fruitless(i) {
+	for i := range t.f.Events {
+		if e := &t.f.Events[i]; e.Process == node && e.Kind == history.State && e.Op == history.Retime && e.At <= t.s.End && !t.fruitless(i) {
 			renewals[e.Owner]++
 		}
 	}
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
+	for i := range t.f.Events {
+		e := &t.f.Events[i]
 		if e.Process != node || e.Kind != history.State || t.fruitless(i) && !t.intrudes(e) {
 			continue
 		}
@@ -363,13 +348,6 @@ func (t *teller) tellNode(node string) {
 		m := mark{At: e.At, Client: history.Client(e.Owner), Row: max(0, slices.Index(keys, e.Key)), Weight: Usual, event: i}
 		switch e.Op {
 		case history.Set, history.Over:
-			end(e.Key, e.At)
-			if e.Lease != "" {
-				alive[e.Key] = keyBar{e.At, e.Lease, Living}
-				if byPrimary {
-					alive[e.Key] = keyBar{e.At, e.Lease, Copied}
-				}
-			}
 			m.Client = history.Client(e.Lease)
 			if _, grant := slices.BinarySearch(t.grants, i); grant {
 				m.Shape, m.Text, m.Weight = Granted, t.grantText(e), Telling
@@ -377,15 +355,12 @@ func (t *teller) tellNode(node string) {
 				m.Text, m.Weight = "overwritten by "+e.Lease, Telling
 			}
 		case history.Delete:
-			end(e.Key, e.At)
 			if e.By != "" && e.By != history.Client(e.Owner) && !byPrimary {
 				m.Text, m.Weight = "deleted by "+e.By, Telling
 			}
 		case history.Expire:
-			end(e.Key, e.At)
 			m.Text = "expires"
 		case history.Lose:
-			end(e.Key, e.At)
 			m.Shape, m.Text, m.Weight = Lost, "lost", Telling
 		case history.Retime:
 			if renewed := renewals[e.Owner]; byPrimary {
@@ -402,14 +377,35 @@ func (t *teller) tellNode(node string) {
 			t.mark(node, m)
 		}
 	}
-	for _, name := range keys {
-		end(name, t.s.End)
+	t.tellLives(node, keys)
+}
+
+// tellLives draws the lives of the keys on a node, in the order of their ends. Each key has a row.
+func (t *teller) tellLives(node string, keys []string) {
+	var lives []*facts.Life
+	for n := range t.f.Lives {
+		if k := &t.f.Lives[n]; k.Node == node && slices.Contains(keys, k.Key) && (!t.fruitless(k.From) || t.intrudes(&t.f.Events[k.From])) {
+			lives = append(lives, k)
+		}
+	}
+	row := func(k *facts.Life) int { return slices.Index(keys, k.Key) }
+	slices.SortStableFunc(lives, func(a, b *facts.Life) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(row(a), row(b))) })
+	for _, k := range lives {
+		set := &t.f.Events[k.From]
+		b := Bar{From: set.At, To: t.s.End, Style: Living, Client: history.Client(set.Lease), Text: set.Lease, Row: row(k), life: k}
+		if k.To < len(t.f.Events) {
+			b.To = t.f.At(k.To)
+		}
+		if t.f.Servers[set.By] {
+			b.Style, b.Text, b.Short = Copied, "copy of "+set.Lease, set.Lease
+		}
+		t.bar(node, b)
 	}
 }
 
 // roleMark returns the mark of a change of a server's role, or of what it believes about another server.
 func (t *teller) roleMark(i int) (mark, bool) {
-	e := &t.h.Events[i]
+	e := &t.f.Events[i]
 	m := mark{At: e.At, Shape: Ticked, Weight: Telling, event: i}
 	who := ""
 	if t.shared[e.Process] != "" {
@@ -440,26 +436,22 @@ func (t *teller) roleMark(i int) (mark, bool) {
 
 // saidBefore reports whether another server in the same shared lane has already said what event i says.
 func (t *teller) saidBefore(i int) bool {
-	e := &t.h.Events[i]
-	return slices.ContainsFunc(t.h.Events[:i], func(o history.Event) bool {
+	e := &t.f.Events[i]
+	return slices.ContainsFunc(t.f.Events[:i], func(o history.Event) bool {
 		return o.Kind == e.Kind && o.Op == e.Op && o.Value == e.Value && t.shared[o.Process] != "" && t.shared[o.Process] == t.shared[e.Process]
 	})
 }
 
 // missing returns the leases in force for which a replica has no key when event i promotes it.
 func (t *teller) missing(i int) []string {
-	e := &t.h.Events[i]
+	e := &t.f.Events[i]
 	var missing []string
-	for _, l := range t.leases {
+	for _, l := range t.f.Holds {
 		had, has := false, false
-		for j := range t.h.Events[:i] {
-			switch o := &t.h.Events[j]; {
-			case o.Kind != history.State:
-			case (o.Op == history.Set || o.Op == history.Over) && o.Lease == l.Label:
-				had, has = true, has || o.Process == e.Process
-			case o.Owner == l.Label && o.Process == e.Process && o.Op != history.Retime:
-				has = false
-			}
+		for _, n := range t.f.LivesOf[l.Label] {
+			k := &t.f.Lives[n]
+			had = had || k.From < i
+			has = has || k.Node == e.Process && k.From < i && i < k.To
 		}
 		if l.From <= e.At && e.At < l.To && had && !has && !slices.Contains(missing, l.Label) {
 			missing = append(missing, l.Label)
@@ -470,15 +462,15 @@ func (t *teller) missing(i int) []string {
 
 // grantText says which lease was granted, and by how many of the nodes.
 func (t *teller) grantText(e *history.Event) string {
-	if n := len(t.h.Meta.Nodes); n > 1 {
-		return fmt.Sprintf("%s granted: %d of %d", e.Lease, t.h.Meta.Quorum(), n)
+	if n := len(t.f.Meta.Nodes); n > 1 {
+		return fmt.Sprintf("%s granted: %d of %d", e.Lease, t.f.Meta.Quorum(), n)
 	}
 	return e.Lease + " granted"
 }
 
 // fruitless reports whether an event belongs to attempts that are drawn as one.
 func (t *teller) fruitless(i int) bool {
-	return slices.ContainsFunc(t.folds, func(d reports.Deed) bool { return d.Covers(i, &t.h.Events[i]) })
+	return slices.ContainsFunc(t.folds, func(d reports.Deed) bool { return d.Covers(i, &t.f.Events[i]) })
 }
 
 // intrudes reports whether in e a client changed the key of another client.
@@ -488,15 +480,15 @@ func (t *teller) intrudes(e *history.Event) bool {
 
 // silentWrites returns the requests of acknowledged increments that changed nothing, because the counter already had the number that
 // they wrote. The map has this number.
-func silentWrites(h *history.History) map[int]string {
+func silentWrites(f *facts.Facts) map[int]string {
 	silent := map[int]string{}
-	for _, d := range reports.RawDeeds(h) {
+	for _, d := range reports.RawDeeds(f) {
 		if d.Op != history.Increment || d.Outcome != history.OK {
 			continue
 		}
-		number, request := h.Events[d.Out].Value, -1
+		number, request := f.Events[d.Out].Value, -1
 		for i := d.In; i < d.Out; i++ {
-			e := &h.Events[i]
+			e := &f.Events[i]
 			if e.By != d.Process || e.Process != history.ResourceName {
 				continue
 			}
@@ -508,7 +500,7 @@ func silentWrites(h *history.History) map[int]string {
 				request = i
 			}
 		}
-		if request >= 0 && !(request+1 < len(h.Events) && atResource(&h.Events[request+1]) && h.Events[request+1].At == h.Events[request].At) {
+		if request >= 0 && !(request+1 < len(f.Events) && atResource(&f.Events[request+1]) && f.Events[request+1].At == f.Events[request].At) {
 			silent[request] = number
 		}
 	}
@@ -516,8 +508,8 @@ func silentWrites(h *history.History) map[int]string {
 }
 
 func (t *teller) tellResource() {
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
+	for i := range t.f.Events {
+		e := &t.f.Events[i]
 		if number, found := t.silent[i]; found && (!t.fruitless(i) || t.proves(i)) {
 			t.mark(e.Process, mark{At: e.At, Shape: Accepted, Client: e.By, Weight: Telling, event: i, Text: number + " again, from " + e.By})
 		}
@@ -536,7 +528,7 @@ func (t *teller) tellResource() {
 		}
 		if e.Fence != 0 {
 			m.Text += fmt.Sprintf(": fence %d", e.Fence)
-			if seen := reports.FenceSeen(t.h, i); e.Op == history.Reject && seen > 0 {
+			if seen := reports.FenceSeen(t.f.History, i); e.Op == history.Reject && seen > 0 {
 				m.Text += fmt.Sprintf(" < %d", seen)
 			}
 		}
@@ -551,8 +543,8 @@ const flightsShown = 150
 func (t *teller) tellFlights() {
 	var writes, requests, others []flight
 	seen := map[flight]bool{}
-	for i := range t.h.Events {
-		e := &t.h.Events[i]
+	for i := range t.f.Events {
+		e := &t.f.Events[i]
 		if e.At > t.s.End || e.By == "" || e.By == e.Process || t.fruitless(i) && !t.proves(i) && !t.intrudes(e) {
 			continue
 		}

@@ -29,7 +29,7 @@ func (t *teller) tellViolations() {
 		case checker.NoLostUpdate:
 			c.Text, _, _ = strings.Cut(c.Text, ";") // how much was lost, without the example
 			if i := t.culprit(v); i >= 0 && t.writesNumber(i) {
-				e := &t.h.Events[i]
+				e := &t.f.Events[i]
 				c.Text = fmt.Sprintf("%s writes %s again: an increment is lost", e.By, cmp.Or(t.silent[i], e.Value))
 			}
 		case checker.ResourceExclusion:
@@ -52,7 +52,7 @@ func (t *teller) ensureMark(i int) {
 	if !t.valid(i) {
 		return
 	}
-	e := &t.h.Events[i]
+	e := &t.f.Events[i]
 	l := t.lane(e.Process)
 	if l == nil || slices.ContainsFunc(l.Marks, func(m mark) bool { return m.Proof && m.At == e.At }) {
 		return
@@ -63,7 +63,7 @@ func (t *teller) ensureMark(i int) {
 // overlap returns the clients that held the lock together at an instant, and for how long they did.
 func (t *teller) overlap(at time.Duration) (band, bool) {
 	b := band{To: t.s.End}
-	for _, l := range t.leases {
+	for _, l := range t.f.Holds {
 		if l.From <= at && at < l.To && !slices.Contains(b.Clients, l.Client) {
 			b.From, b.To = max(b.From, l.From), min(b.To, l.To)
 			b.Clients = append(b.Clients, l.Client)
@@ -74,18 +74,18 @@ func (t *teller) overlap(at time.Duration) (band, bool) {
 
 // zombieWrite says in one line what is wrong with a write that violates resource exclusion.
 func (t *teller) zombieWrite(v checker.Violation) string {
-	i := culprit(t.h, v)
-	if i < 0 || t.h.Events[i].Op != history.Accept {
+	i := culprit(t.f.History, v)
+	if i < 0 || t.f.Events[i].Op != history.Accept {
 		return ""
 	}
-	e := &t.h.Events[i]
+	e := &t.f.Events[i]
 	text := fmt.Sprintf("%s writes %s", e.By, e.Value)
 	if e.Sent > 0 && e.At-e.Sent >= reports.TellingDelay {
 		text = fmt.Sprintf("%s of %s arrives %s late", e.Value, e.By, reports.Span(e.At-e.Sent))
 	} else if end, known := t.leaseEnd(e.Lease, e.At); known && end < e.At {
 		text += fmt.Sprintf(" %s after its lease ended", reports.Span(e.At-end))
 	}
-	for _, l := range t.leases {
+	for _, l := range t.f.Holds {
 		if l.Client != e.By && l.From <= e.At && e.At < l.To {
 			text += ", while " + l.Client + " holds the lock"
 			break
@@ -96,15 +96,15 @@ func (t *teller) zombieWrite(v checker.Violation) string {
 
 // scene returns the lane and the instant at which a violation is shown.
 func (t *teller) scene(v checker.Violation) (string, time.Duration) {
-	if i := t.culprit(v); i >= 0 && t.lane(t.h.Events[i].Process) != nil {
-		return t.h.Events[i].Process, t.h.Events[i].At
+	if i := t.culprit(v); i >= 0 && t.lane(t.f.Events[i].Process) != nil {
+		return t.f.Events[i].Process, t.f.Events[i].At
 	}
 	return "", 0
 }
 
 // writesNumber reports whether event i is a write to the counter.
 func (t *teller) writesNumber(i int) bool {
-	e := &t.h.Events[i]
+	e := &t.f.Events[i]
 	return t.silent[i] != "" || atResource(e) && e.Op != history.Accept && e.Process == history.ResourceName && e.Lease == ""
 }
 
@@ -112,16 +112,16 @@ func (t *teller) writesNumber(i int) bool {
 // before.
 func (t *teller) culprit(v checker.Violation) int {
 	if v.Property != checker.NoLostUpdate {
-		return culprit(t.h, v)
+		return culprit(t.f.History, v)
 	}
 	write := -1
 	for _, i := range v.Events {
-		if !t.valid(i) || t.h.Events[i].Op != history.Increment || t.h.Events[i].Kind != history.OK {
+		if !t.valid(i) || t.f.Events[i].Op != history.Increment || t.f.Events[i].Kind != history.OK {
 			continue
 		}
 		for j := i - 1; j >= 0; j-- {
-			e := &t.h.Events[j]
-			if number, silent := t.silent[j]; e.By == t.h.Events[i].Process && (silent && number == t.h.Events[i].Value || atResource(e) && e.Value == t.h.Events[i].Value) {
+			e := &t.f.Events[j]
+			if number, silent := t.silent[j]; e.By == t.f.Events[i].Process && (silent && number == t.f.Events[i].Value || atResource(e) && e.Value == t.f.Events[i].Value) {
 				write = max(write, j)
 				break
 			}
@@ -130,7 +130,7 @@ func (t *teller) culprit(v checker.Violation) int {
 	if write >= 0 {
 		return write
 	}
-	return culprit(t.h, v)
+	return culprit(t.f.History, v)
 }
 
 // culprit returns the event that completed a violation, or -1: the last of its proof that is not after the violation. The others led to

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/plot"
 	"pgregory.net/rapid"
 
+	"lockstep/checker/facts"
 	"lockstep/reports/explorer"
 	"lockstep/reports/internal/sample"
 )
@@ -42,7 +43,7 @@ func TestAxisKeepsOrder(t *testing.T) {
 
 // Parallel requests of one acquire are drawn apart, although the axis spans seconds.
 func TestAxisSpreadsBursts(t *testing.T) {
-	f := NewTimeline(sample.ClockJump(), sample.Judged("", sample.ClockJump()).Result).figure
+	f := NewTimeline(facts.Of(sample.ClockJump()), sample.Judged("", sample.ClockJump()).Result).figure
 	lane := func(name string) explorer.Bar { return f.Lane(name).Bars[0] }
 	for _, pair := range [][2]string{{"n1", "n2"}, {"n2", "n3"}, {"n3", "n4"}} {
 		a, b := f.x(lane(pair[0]).From), f.x(lane(pair[1]).From)
@@ -62,7 +63,7 @@ func TestAxisIsBrokenInSilence(t *testing.T) {
 
 func TestAxisLabelsDoNotOverlap(t *testing.T) {
 	for _, r := range append(sample.Runs(t), sample.Run{Name: "busy", H: sample.Busy(), Result: sample.Judged("", sample.Busy()).Result}) {
-		f := NewTimeline(r.H, r.Result).figure
+		f := NewTimeline(facts.Of(r.H), r.Result).figure
 		var last box
 		labels := 0
 		for _, tick := range f.axis.ticks {

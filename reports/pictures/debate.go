@@ -37,7 +37,7 @@ type DebateRun struct {
 }
 
 // trace identifies the events of a run: two runs with the same trace have the same events.
-func (r DebateRun) trace() string { return cmp.Or(r.History.Meta.Checksum, r.Name) }
+func (r DebateRun) trace() string { return cmp.Or(r.Facts.Meta.Checksum, r.Name) }
 
 // Different counts the runs with different events. Runs of two scenarios may have the same events; together they are no more
 // evidence than one of them.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports/explorer"
 	"lockstep/reports/internal/sample"
 	"lockstep/scenarios/claims"
@@ -24,7 +25,7 @@ func sampleDebate(t *testing.T) Debate {
 	}
 	d := Debate{Argument: argument, Command: "lockstep debate --out debate", Versions: []string{"lockstep (devel)"}}
 	h := sample.PauseAfterAcquire("single", "plain")
-	r := explorer.Run{History: h, Result: checker.Check(h, nil), Title: "A pause.", Prose: "It is long."}
+	r := explorer.Run{Facts: facts.Of(h), Result: checker.Check(facts.Of(h), nil), Title: "A pause.", Prose: "It is long."}
 	add := func(name string) {
 		if !slices.ContainsFunc(d.Runs, func(r DebateRun) bool { return r.Name == name }) {
 			d.Runs = append(d.Runs, DebateRun{Run: r, Name: name, Command: "lockstep run " + name})
@@ -65,7 +66,7 @@ func TestDebateVerdicts(t *testing.T) {
 	}{{"plain", "UNSAFE", `<span class="violated">violated</span> (bounded pause broken)`}, {"fenced", "SAFE", `<span class="ok">ok</span>`}} {
 		h := sample.PauseAfterAcquire("fenced", tt.history)
 		for i := range d.Runs {
-			d.Runs[i].History, d.Runs[i].Result = h, checker.Check(h, nil)
+			d.Runs[i].Facts, d.Runs[i].Result = facts.Of(h), checker.Check(facts.Of(h), nil)
 		}
 		if got := d.Runs[0].Result.Verdict; string(got) != tt.verdict {
 			t.Fatalf("%s: the run is %s", tt.history, got)
@@ -131,7 +132,7 @@ func TestDebateHostileText(t *testing.T) {
 	harmless := debateFiles(t, sampleDebate(t))
 	for n, bad := range sample.HostileTexts {
 		d := sampleDebate(t)
-		h := *d.Runs[0].History
+		h := *d.Runs[0].Facts.History
 		h.Meta.Scenario, h.Meta.Lock, h.Meta.Label, h.Meta.Checksum = bad, bad, bad, bad
 		h.Events = slices.Clone(h.Events)
 		for i := range h.Events {
@@ -139,7 +140,7 @@ func TestDebateHostileText(t *testing.T) {
 		}
 		first := d.Runs[0].Name
 		d.Runs[0] = DebateRun{Name: "../" + bad, Command: bad}
-		d.Runs[0].Run = explorer.Run{History: &h, Result: checker.Check(&h, nil), Title: bad, Prose: bad, Script: bad}
+		d.Runs[0].Run = explorer.Run{Facts: facts.Of(&h), Result: checker.Check(facts.Of(&h), nil), Title: bad, Prose: bad, Script: bad}
 		d.Runs = append(d.Runs, DebateRun{Run: d.Runs[0].Run, Name: first, Command: bad})
 		d.Command, d.Versions = bad, []string{bad}
 		for name, page := range debateFiles(t, d) {

@@ -228,8 +228,8 @@ func (c *debateClaimView) Why() []string {
 		return nil
 	}
 	var all []string
-	for _, s := range explain.Story(c.Shown.History, *v) {
-		all = append(all, explorer.Told(c.Shown.History, s))
+	for _, s := range explain.Story(c.Shown.Facts, *v) {
+		all = append(all, explorer.Told(c.Shown.Facts.History, s))
 	}
 	return all
 }
@@ -291,7 +291,7 @@ func newDebateRunView(r DebateRun) *debateRunView {
 	r.Title, r.Name, r.Command = reports.Printable(r.Title, debateTextMost), reports.Printable(r.Name, debateNameMost), reports.Printable(r.Command, debateTextMost)
 	return &debateRunView{
 		DebateRun: r, File: "runs/" + name + ".html", Picture: "runs/" + name + ".svg",
-		timeline: NewTimeline(r.History, r.Result), head: explorer.NewHeading(r.History, r.Result),
+		timeline: NewTimeline(r.Facts, r.Result), head: explorer.NewHeading(r.Facts, r.Result),
 	}
 }
 
@@ -335,16 +335,16 @@ func (r *debateRunView) Alt() string {
 
 // Checksum is the checksum of the trace.
 func (r *debateRunView) Checksum() string {
-	return reports.Printable(r.History.Meta.Checksum, debateNameMost)
+	return reports.Printable(r.Facts.Meta.Checksum, debateNameMost)
 }
 
 // Seed is the seed from which all random draws of the run derive.
-func (r *debateRunView) Seed() uint64 { return r.History.Meta.Seed }
+func (r *debateRunView) Seed() uint64 { return r.Facts.Meta.Seed }
 
 // Text is the timeline as text.
 func (r *debateRunView) Text() (string, error) {
 	var b bytes.Buffer
-	err := reports.Text(&b, r.History, r.Result, reports.TextOptions{Measurements: r.Measurements})
+	err := reports.Text(&b, r.Facts, r.Result, reports.TextOptions{Measurements: r.Measurements})
 	return b.String(), err
 }
 

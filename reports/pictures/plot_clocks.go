@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/reports/explorer"
 	"lockstep/sim/history"
@@ -18,10 +19,10 @@ import (
 // A clocksPlot shows over the run how far the clocks of each process are ahead of true time. Above them it shows which clients believe
 // that they hold the lock. Its time axis is to scale, so a drift is a straight line.
 type clocksPlot struct {
-	h      *history.History
+	f      *facts.Facts
 	end    time.Duration
 	cast   cast
-	held   []checker.Lease
+	held   []facts.Lease
 	rows   []string // the clients that held the lock, one below the other
 	panels []clockPanel
 	x      plotScale
@@ -49,13 +50,13 @@ const (
 )
 
 // NewClocksPlot shows the clocks of a run that were ever wrong.
-func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
-	servers := reports.Servers(h.Meta)
-	c := &clocksPlot{h: h, end: explorer.NewStory(h, r).End, cast: explorer.CastOf(h)}
+func NewClocksPlot(f *facts.Facts, r checker.Result) (*Plot, error) {
+	servers := reports.Servers(f.Meta)
+	c := &clocksPlot{f: f, end: explorer.NewStory(f, r).End, cast: explorer.CastOf(f.History)}
 	var right []string
 	table := [][]string{{"process", "clock", "at_s", "ahead_s"}}
-	for _, process := range slices.Concat(h.Meta.Clients, servers) {
-		clock := explorer.ClockOf(h, process, c.end)
+	for _, process := range slices.Concat(f.Meta.Clients, servers) {
+		clock := explorer.ClockOf(f.History, process, c.end)
 		clock.Name, clock.Steady, clock.Wall = process, upTo(clock.Steady, c.end), upTo(clock.Wall, c.end)
 		wrong := func(p explorer.Reading) bool { return p.Offset != 0 }
 		if !slices.ContainsFunc(clock.Steady, wrong) && !slices.ContainsFunc(clock.Wall, wrong) {
@@ -75,15 +76,15 @@ func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
 	if len(c.panels) == 0 {
 		return nil, errors.New("every clock showed true time in this run: name one in which a clock jumps, drifts or is slewed, such as clock-jump")
 	}
-	for _, l := range checker.Leases(h) {
-		if l.From <= c.end && l.From < l.To && l.Client != h.Meta.Probe {
+	for _, l := range f.Holds {
+		if l.From <= c.end && l.From < l.To && l.Client != f.Meta.Probe {
 			c.held = append(c.held, l)
 			if !slices.Contains(c.rows, l.Client) {
 				c.rows = append(c.rows, l.Client)
 			}
 		}
 	}
-	slices.SortStableFunc(c.rows, func(a, b string) int { return slices.Index(h.Meta.Clients, a) - slices.Index(h.Meta.Clients, b) })
+	slices.SortStableFunc(c.rows, func(a, b string) int { return slices.Index(f.Meta.Clients, a) - slices.Index(f.Meta.Clients, b) })
 	c.x = plotScale{from: 0, to: max(c.end.Seconds(), 1e-3), at0: clockGutter, at1: figureWidth - outer - 10}
 	c.each = min(clockTall, max(clockShort, clockPanels/vg.Length(len(c.panels))))
 	c.top = headHeight + 8 + clockRow*vg.Length(len(c.rows)) + clockGap
@@ -94,7 +95,7 @@ func NewClocksPlot(h *history.History, r checker.Result) (*Plot, error) {
 	if len(right) > 0 {
 		foot = fmt.Sprintf("the clocks of %s show true time; %s", reports.Printable(reports.Together(right, servers), 60), foot)
 	}
-	head := explorer.NewHeading(h, r)
+	head := explorer.NewHeading(f, r)
 	subtitle := head.Outcome
 	if head.Reason != "" {
 		subtitle += " — " + head.Reason
@@ -193,8 +194,8 @@ func (c *clocksPlot) lay(i int) {
 		panel.poles[l.x] = pole
 		panel.notes = append(panel.notes, l)
 	}
-	for n := range c.h.Events {
-		e := &c.h.Events[n]
+	for n := range c.f.Events {
+		e := &c.f.Events[n]
 		if e.Process != panel.Name || e.At > c.end {
 			continue
 		}
@@ -205,7 +206,7 @@ func (c *clocksPlot) lay(i int) {
 			}
 			continue
 		}
-		if e.Kind == history.State && e.Owner != "" && history.Client(e.Owner) != c.h.Meta.Probe {
+		if e.Kind == history.State && e.Owner != "" && history.Client(e.Owner) != c.f.Meta.Probe {
 			switch e.Op {
 			case history.Expire:
 				note(e.At, "key of "+e.Owner+" expires", explorer.Usual)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/sim/history"
 )
@@ -28,8 +29,8 @@ type PlotRun struct {
 }
 
 // NewPlotRun measures a quantity in a run.
-func NewPlotRun(h *history.History, q checker.Quantity) PlotRun {
-	return PlotRun{h.Meta, checker.Samples(h, q), checker.Measure(h, q)[0]}
+func NewPlotRun(f *facts.Facts, q checker.Quantity) PlotRun {
+	return PlotRun{f.Meta, checker.Samples(f, q), checker.Measure(f, q)[0]}
 }
 
 // Sizes of plots that have rows, in points.

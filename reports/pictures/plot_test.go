@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/reports/explorer"
 	"lockstep/reports/internal/sample"
@@ -270,7 +271,7 @@ func clockRun() *history.History {
 
 func TestClocksPlot(t *testing.T) {
 	h := clockRun()
-	p, err := NewClocksPlot(h, checker.Check(h, nil))
+	p, err := NewClocksPlot(facts.Of(h), checker.Check(facts.Of(h), nil))
 	svg, table := plotted(t, p, err)
 	if want := "The wall clock of n3 is up to 11 s ahead of true time: clock-jump · redlock"; p.Title != want {
 		t.Errorf("%q, want %q", p.Title, want)
@@ -318,7 +319,7 @@ func TestPlotOfNothing(t *testing.T) {
 		"no request to a lock node":             func() (*Plot, error) { return NewRoundTripsPlot(nothing, "") },
 		"nobody asked for an increment":         func() (*Plot, error) { return NewIncrementsPlot(nothing, "") },
 		"no run has ended":                      func() (*Plot, error) { return NewDriftPlot("Redlock", []EdgeCurve{{TTL: sample.TTL}}, "") },
-		"every clock showed true time":          func() (*Plot, error) { return NewClocksPlot(calm, checker.Check(calm, nil)) },
+		"every clock showed true time":          func() (*Plot, error) { return NewClocksPlot(facts.Of(calm), checker.Check(facts.Of(calm), nil)) },
 		"no client got the lock in these runs:": func() (*Plot, error) { return NewWaitPlot([]PlotRow{waits("single", -5)}, "") },
 	} {
 		if p, err := draw(); p != nil || err == nil || !strings.Contains(err.Error(), want) {
@@ -365,7 +366,7 @@ func TestHostilePlots(t *testing.T) {
 		},
 		"roundtrips": func() (*Plot, error) { return NewRoundTripsPlot([]PlotRow{name(trips("", "", "", 9, 3))}, evil) },
 		"increments": func() (*Plot, error) { return NewIncrementsPlot([]PlotRow{name(increments("", 9, 2, 3, 4))}, evil) },
-		"clocks":     func() (*Plot, error) { return NewClocksPlot(h, checker.Check(h, nil)) },
+		"clocks":     func() (*Plot, error) { return NewClocksPlot(facts.Of(h), checker.Check(facts.Of(h), nil)) },
 	} {
 		p, err := draw()
 		svg, _ := plotted(t, p, err)
@@ -426,7 +427,7 @@ func TestPlotPictures(t *testing.T) {
 		t.Skip("PICTURES names no directory")
 	}
 	h := clockRun()
-	p, err := NewClocksPlot(h, checker.Check(h, nil))
+	p, err := NewClocksPlot(facts.Of(h), checker.Check(facts.Of(h), nil))
 	if err != nil {
 		t.Fatal(err)
 	}

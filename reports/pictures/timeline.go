@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports/explorer"
-	"lockstep/sim/history"
 )
 
 // A Timeline is the picture of one run: who held the lock, who believed that they did, and what came of it. The same run always gives
@@ -20,8 +20,8 @@ type Timeline struct {
 }
 
 // NewTimeline draws a history and what the checker found in it.
-func NewTimeline(h *history.History, r checker.Result) *Timeline {
-	return &Timeline{newFigure(explorer.NewStory(h, r), explorer.NewHeading(h, r), explorer.CastOf(h))}
+func NewTimeline(f *facts.Facts, r checker.Result) *Timeline {
+	return &Timeline{newFigure(explorer.NewStory(f, r), explorer.NewHeading(f, r), explorer.CastOf(f.History))}
 }
 
 // WritePNG writes the picture as a PNG of 1200 pixels in width.

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/reports/explorer"
 	"lockstep/reports/internal/sample"
@@ -29,7 +30,7 @@ import (
 func svg(t testing.TB, r sample.Run) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := NewTimeline(r.H, r.Result).WriteSVG(&b); err != nil {
+	if err := NewTimeline(facts.Of(r.H), r.Result).WriteSVG(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -38,7 +39,7 @@ func svg(t testing.TB, r sample.Run) string {
 func pngOf(t testing.TB, r sample.Run) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := NewTimeline(r.H, r.Result).WritePNG(&b); err != nil {
+	if err := NewTimeline(facts.Of(r.H), r.Result).WritePNG(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -51,7 +52,7 @@ func TestPictures(t *testing.T) {
 	if dir == "" {
 		t.Skip("PICTURES names no directory")
 	}
-	for _, r := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: sample.Busy(), Result: checker.Check(sample.Busy(), nil)}) {
+	for _, r := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: sample.Busy(), Result: checker.Check(facts.Of(sample.Busy()), nil)}) {
 		for ext, data := range map[string][]byte{".png": pngOf(t, r), ".svg": []byte(svg(t, r))} {
 			if err := os.WriteFile(filepath.Join(dir, r.Name+ext), data, 0o644); err != nil {
 				t.Fatal(err)
@@ -104,7 +105,7 @@ func TestPNGSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	height := int(NewTimeline(r.H, r.Result).figure.height)
+	height := int(NewTimeline(facts.Of(r.H), r.Result).figure.height)
 	if got := img.Bounds().Size(); got != image.Pt(1200, height) {
 		t.Errorf("size %v, want 1200×%d", got, height)
 	}
@@ -115,7 +116,7 @@ func TestViolationIsMarked(t *testing.T) {
 	r, g, b, _ := red.RGBA()
 	ink := fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8)
 	for _, r := range sample.Runs(t) {
-		f := NewTimeline(r.H, r.Result).figure
+		f := NewTimeline(facts.Of(r.H), r.Result).figure
 		marks := len(f.Bands) + len(f.Callouts)
 		for _, l := range f.Lanes {
 			for _, m := range l.Marks {
@@ -170,8 +171,8 @@ func TestPicturesSay(t *testing.T) {
 }
 
 func TestLabelsDoNotOverlap(t *testing.T) {
-	for _, r := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: sample.Busy(), Result: checker.Check(sample.Busy(), nil)}) {
-		if err := overlap(NewTimeline(r.H, r.Result).figure); err != nil {
+	for _, r := range append(sample.Runs(t), sample.Hostile(), sample.Run{Name: "busy", H: sample.Busy(), Result: checker.Check(facts.Of(sample.Busy()), nil)}) {
+		if err := overlap(NewTimeline(facts.Of(r.H), r.Result).figure); err != nil {
 			t.Errorf("%s: %v", r.Name, err)
 		}
 	}
@@ -214,7 +215,7 @@ func TestHostileTextIsHarmless(t *testing.T) {
 		t.Error("the SVG does not show the text at all")
 	}
 	var b strings.Builder
-	if err := reports.Text(&b, r.H, r.Result, reports.TextOptions{Verbose: true, Messages: true}); err != nil {
+	if err := reports.Text(&b, facts.Of(r.H), r.Result, reports.TextOptions{Verbose: true, Messages: true}); err != nil {
 		t.Fatal(err)
 	}
 	plain := b.String()
@@ -244,7 +245,7 @@ func TestBusyHistory(t *testing.T) {
 	if len(h.Events) < 2000 {
 		t.Fatalf("only %d events", len(h.Events))
 	}
-	r := sample.Run{Name: "busy", H: h, Result: checker.Check(h, nil)}
+	r := sample.Run{Name: "busy", H: h, Result: checker.Check(facts.Of(h), nil)}
 	if err := wellFormed(svg(t, r)); err != nil {
 		t.Error(err)
 	}
@@ -266,7 +267,7 @@ func TestFaultsAreDrawn(t *testing.T) {
 		}
 		h := b.History()
 		h.Meta.Replicas = map[string]string{"r1": "n1"}
-		return svg(t, sample.Run{Name: "faults", H: h, Result: checker.Check(h, nil)})
+		return svg(t, sample.Run{Name: "faults", H: h, Result: checker.Check(facts.Of(h), nil)})
 	}
 	calm := draw("")
 	for _, verb := range history.FaultVerbs() {
@@ -311,7 +312,7 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 			}
 			h.Events = append(h.Events, e)
 		}
-		r := checker.Check(h, nil)
+		r := checker.Check(facts.Of(h), nil)
 		for range rapid.IntRange(0, 3).Draw(t, "violations") {
 			r.Violations = append(r.Violations, checker.Violation{
 				Property: rapid.SampledFrom(checker.Properties()).Draw(t, "property"),
@@ -320,10 +321,10 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 				Events:   rapid.SliceOfN(rapid.IntRange(-1, 50), 0, 3).Draw(t, "proof"),
 			})
 		}
-		if err := reports.Text(io.Discard, h, r, reports.TextOptions{Verbose: true, Messages: true}); err != nil {
+		if err := reports.Text(io.Discard, facts.Of(h), r, reports.TextOptions{Verbose: true, Messages: true}); err != nil {
 			t.Fatal(err)
 		}
-		tl := NewTimeline(h, r)
+		tl := NewTimeline(facts.Of(h), r)
 		var b bytes.Buffer
 		if err := tl.WriteSVG(&b); err != nil {
 			t.Fatal(err)
@@ -356,7 +357,7 @@ func TestSilentWriteIsDrawn(t *testing.T) {
 		b.Add(in)
 	}
 	r := sample.Judged("nolock", b.History())
-	f := NewTimeline(r.H, r.Result).figure
+	f := NewTimeline(facts.Of(r.H), r.Result).figure
 	var discs, proof int
 	for _, m := range f.Lanes[f.laneIndex("resource")].Marks {
 		if m.Shape == explorer.Accepted {
@@ -423,7 +424,7 @@ func TestRepeatedViolations(t *testing.T) {
 	}
 	r := sample.Judged("pause", b.History())
 	bold, small := 0, 0
-	f := NewTimeline(r.H, r.Result).figure
+	f := NewTimeline(facts.Of(r.H), r.Result).figure
 	for _, m := range f.Lanes[f.laneIndex("resource")].Marks {
 		switch {
 		case m.Lesser:
@@ -462,7 +463,7 @@ func TestOverwritingIsDrawn(t *testing.T) {
 		b.Add(e)
 	}
 	r := sample.Judged("getset", b.History())
-	f := NewTimeline(r.H, r.Result).figure
+	f := NewTimeline(facts.Of(r.H), r.Result).figure
 	var owners []string
 	for _, bar := range f.Lanes[f.laneIndex("n1")].Bars {
 		owners = append(owners, bar.Text)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -25,7 +26,9 @@ func TestDifference(t *testing.T) {
 		}
 		return &history.History{Meta: history.Meta{Scenario: "x", Clients: []string{"c1", "c2"}, Nodes: []string{"n1"}, Checksum: "1"}, Events: events}
 	}
-	outcome := func(h *history.History, result checker.Result) *Outcome { return &Outcome{History: h, Result: result} }
+	outcome := func(h *history.History, result checker.Result) *Outcome {
+		return &Outcome{History: h, Facts: facts.Of(h), Result: result}
+	}
 	for _, test := range []struct {
 		name   string
 		change func([]history.Event)

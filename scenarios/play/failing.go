@@ -21,7 +21,6 @@ type Place struct {
 // Effects returns the places of a run at which a fault had an effect. A fault whose condition never occurred had none, nor had a
 // pause in a lane that did not get that far.
 func (o *Outcome) Effects() map[Place]bool {
-	bitten := o.bitten()
 	pauses := o.pauses()
 	effects := map[Place]bool{}
 	for _, e := range o.History.Events {
@@ -37,20 +36,9 @@ func (o *Outcome) Effects() map[Place]bool {
 			at, pauses[e.Process] = Place{e.Process, left[0]}, left[1:]
 		}
 		before, again := effects[at]
-		effects[at] = bitten[e.ID] && (before || !again)
+		effects[at] = o.Facts.Bitten[e.ID] && (before || !again)
 	}
 	return effects
-}
-
-// bitten returns the numbers of the faults that had an effect.
-func (o *Outcome) bitten() map[int]bool {
-	bitten := map[int]bool{}
-	for _, e := range o.History.Events {
-		if e.Kind == history.Bite {
-			bitten[e.ID] = true
-		}
-	}
-	return bitten
 }
 
 // pauses lists, for each client, the steps of its lane that pause it, in order.

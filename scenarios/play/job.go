@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/clients"
 	"lockstep/nodes/live"
 	"lockstep/scenarios/script"
@@ -178,6 +179,7 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report, Promise: c.Promise}
 	o.History = &history.History{Meta: metaOf(r, c.Scenario, c.where(), c.seed())}
+	o.Facts = facts.Of(o.History)
 	o.Result = checker.Result{Verdict: checker.Inconclusive, Unmet: []string{report.Reason}}
 	for _, p := range checker.Properties() {
 		o.Result.Statuses = append(o.Result.Statuses, checker.PropertyStatus{Property: p, Status: checker.Unknown})

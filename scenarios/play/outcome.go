@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/reports"
@@ -20,6 +21,7 @@ type Outcome struct {
 	Scenario *script.Scenario
 	Run      script.Section // resolved
 	History  *history.History
+	Facts    *facts.Facts // what the history shows
 	Result   checker.Result
 	// Measurements are the quantities that the page reports, in its order.
 	Measurements []checker.Measurement
@@ -35,12 +37,13 @@ type Outcome struct {
 	NotRun  bool    // for the reason in Report
 }
 
-// Judge checks the history of a resolved run.
+// Judge reads and checks the history of a resolved run. The scenario is nil if it is not known.
 func Judge(s *script.Scenario, r script.Section, h *history.History) *Outcome {
+	f := facts.Of(h)
 	return &Outcome{
-		Scenario: s, Run: r, History: h,
-		Result:       checker.Check(h, r.Musts),
-		Measurements: checker.Measure(h, r.Reports...),
+		Scenario: s, Run: r, History: h, Facts: f,
+		Result:       checker.Check(f, r.Musts),
+		Measurements: checker.Measure(f, r.Reports...),
 	}
 }
 
@@ -150,7 +153,7 @@ func (o *Outcome) Timeline() string {
 	if o.Sweep != nil {
 		b.WriteString(o.Sweep.String())
 	}
-	reports.Text(&b, o.History, o.Result, reports.TextOptions{Measurements: o.Measurements}) // writing to a strings.Builder cannot fail
+	reports.Text(&b, o.Facts, o.Result, reports.TextOptions{Measurements: o.Measurements}) // writing to a strings.Builder cannot fail
 	if o.Repeat != "" {
 		fmt.Fprintf(&b, "not reproducible: with the same seed %s\n", o.Repeat)
 	}
@@ -159,7 +162,7 @@ func (o *Outcome) Timeline() string {
 
 // ToExplore returns what a page to explore the run shows of it: the run, and the story of its scenario.
 func (o *Outcome) ToExplore() explorer.Run {
-	r := explorer.Run{History: o.History, Result: o.Result, Measurements: o.Measurements}
+	r := explorer.Run{Facts: o.Facts, Result: o.Result, Measurements: o.Measurements}
 	if o.Scenario != nil {
 		r.Title, r.Prose = o.Scenario.Title, o.Scenario.Prose
 		var script strings.Builder
@@ -189,10 +192,9 @@ func (o *Outcome) WhyUnproved() string {
 // Unproved says why a run proves nothing, in particular which faults had no effect; empty if it proves something.
 func (o *Outcome) Unproved() []string {
 	var missed, idle []string
-	bitten := o.bitten()
 	for _, e := range o.History.Events {
 		switch {
-		case e.Kind != history.Injected || e.ID == 0 || bitten[e.ID]:
+		case e.Kind != history.Injected || e.ID == 0 || o.Facts.Bitten[e.ID]:
 		case e.Op == history.Missed:
 			missed = append(missed, fmt.Sprintf("`%s` was never injected", e.Value))
 		default:

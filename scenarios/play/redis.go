@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/clients"
 	"lockstep/nodes/engine"
 	"lockstep/nodes/live"
@@ -265,37 +266,21 @@ func (o *Outcome) lateness(p checker.Property) bool {
 	if p != checker.DeadlockFreedom {
 		return false
 	}
-	m := o.History.Meta
-	got, taken := false, map[string]map[string]bool{} // by node, the keys that are not the probe's
-	for _, node := range m.Nodes {
-		taken[node] = map[string]bool{}
-	}
-	blocked := func() (n int) {
-		for _, keys := range taken {
-			if len(keys) > 0 {
-				n++
-			}
-		}
-		return n
-	}
+	f := o.Facts
 	late := false
-	for _, e := range o.History.Events {
-		keys := taken[e.Process]
-		switch {
-		case e.Kind == history.Fail && e.Op == history.Acquire && e.Process == script.ProbeName:
-			late = len(m.Nodes)-blocked() >= m.Quorum()
-		case e.Kind != history.State || keys == nil:
-		case e.Op == history.Set || e.Op == history.Over || e.Op == history.Retime:
-			if history.Client(e.Lease) == script.ProbeName {
-				got = true
-				delete(keys, e.Key)
-				continue
-			}
-			keys[e.Key] = true
-		case e.Op == history.Delete || e.Op == history.Expire || e.Op == history.Lose:
-			delete(keys, e.Key)
+	for i, e := range f.Events {
+		if e.Kind != history.Fail || e.Op != history.Acquire || e.Process != script.ProbeName {
+			continue
 		}
+		blocked := map[string]bool{}
+		for _, k := range f.Lives {
+			if history.Client(k.Label) != script.ProbeName && k.Node == k.Group && k.From < i && i < k.To {
+				blocked[k.Node] = true
+			}
+		}
+		late = len(f.Meta.Nodes)-len(blocked) >= f.Meta.Quorum()
 	}
+	got := slices.ContainsFunc(f.Lives, func(k facts.Life) bool { return history.Client(k.Label) == script.ProbeName && k.Node == k.Group })
 	return got && late
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/clients"
 	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
@@ -179,7 +180,7 @@ func TestChancy(t *testing.T) {
 	} {
 		o := &Outcome{
 			Run: script.Section{Lock: "redlock"}, Result: checker.Result{Verdict: checker.Safe},
-			History: &history.History{Meta: history.Meta{Nodes: []string{"n1", "n2", "n3"}}, Events: c.events},
+			Facts: facts.Of(&history.History{Meta: history.Meta{Nodes: []string{"n1", "n2", "n3"}}, Events: c.events}),
 		}
 		if c.violated != "" {
 			o.Result = checker.Result{Verdict: checker.Unsafe, Statuses: []checker.PropertyStatus{{Property: c.violated, Status: checker.Violated}}}

@@ -13,6 +13,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/checker/explain"
+	"lockstep/checker/facts"
 	"lockstep/clients"
 	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
@@ -738,7 +739,7 @@ func TestSlowLinkToTheOnlyNode(t *testing.T) {
 	}
 	o := simulated(t, s, s.Runs[0], 1)
 	for _, v := range o.Result.Violations {
-		story := explain.Story(o.History, v)
+		story := explain.Story(facts.Of(o.History), v)
 		if last := story[len(story)-1].Text; last != "The lock is on one node, and no other node can take its place." {
 			t.Errorf("%s: %s", v.Property, last)
 		}

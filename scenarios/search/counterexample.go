@@ -171,7 +171,7 @@ func counted(n int, one, many string) string {
 func why(o *play.Outcome, f play.Failing) string {
 	i := slices.IndexFunc(o.Result.Violations, func(v checker.Violation) bool { return v.Property == f.Property && v.Assumption == f.Assumption })
 	var sentences []string
-	for _, s := range explain.Story(o.History, o.Result.Violations[i]) {
+	for _, s := range explain.Story(o.Facts, o.Result.Violations[i]) {
 		sentences = append(sentences, s.Text)
 	}
 	return strings.Join(reports.Wrap(strings.Join(sentences, " "), script.ProseWidth), "\n")

@@ -65,7 +65,7 @@ func (c *Coverage) add(t Trial, added []Perturbation, kinds []script.Kind, o *pl
 		}
 	}
 	c.Behaviours[behaviour(o.History)]++
-	reached := reached(o.History)
+	reached := reached(o.Facts)
 	for _, s := range states {
 		if reached[s.name] || s.possible(&o.History.Meta, o.Run.Lanes, kinds) {
 			n := 0

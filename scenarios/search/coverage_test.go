@@ -153,13 +153,13 @@ func TestStatesAreReached(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if reached(o.History)[test.state] != perturbed {
+			if reached(o.Facts)[test.state] != perturbed {
 				t.Errorf("%q with %v: reached %t, want %t\n%s", test.state, test.plan, !perturbed, perturbed, o.Timeline())
 			}
 		}
 	}
 	o := calmOutcome(t, single)
-	if !reached(o.History)[asksWhileHeld] {
+	if !reached(o.Facts)[asksWhileHeld] {
 		t.Errorf("%q is not reached by a calm run", asksWhileHeld)
 	}
 }
@@ -175,7 +175,7 @@ func TestOneWayIsNotCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if reached(o.History)[cutOff] {
+		if reached(o.Facts)[cutOff] {
 			t.Errorf("%s is cut one way: reached %q", link, cutOff)
 		}
 	}

@@ -27,7 +27,7 @@ type Future struct {
 // timeline; between the last from which some future is safe and the next, it looks at every event.
 func (q *inquiry) branches(ctx context.Context, c *Cause) error {
 	points := []Future{{At: -1, What: "the start, without any fault"}}
-	for _, m := range thinned(reports.Moments(q.base.History, q.base.Result), q.complete(c), q.mostMoments()) {
+	for _, m := range thinned(reports.Moments(q.base.Facts, q.base.Result), q.complete(c), q.mostMoments()) {
 		points = append(points, Future{At: m.At, What: m.String(), Fault: m.Fault, Proof: m.Proof})
 	}
 	if err := q.play(ctx, c, points); err != nil {
@@ -98,7 +98,7 @@ func (q *inquiry) narrowed(ctx context.Context, c *Cause, before, after Future) 
 		if e.At <= before.At || e.At >= after.At || e.Kind == history.Bite || len(between) > 0 && between[len(between)-1].At == e.At {
 			continue
 		}
-		between = append(between, Future{At: e.At, What: reports.Told(q.base.History, i), Fault: e.Kind == history.Injected})
+		between = append(between, Future{At: e.At, What: reports.Told(q.base.Facts, i), Fault: e.Kind == history.Injected})
 	}
 	for _, e := range q.base.History.Events {
 		if e.Kind == history.Message && e.Sent > before.At && e.Sent < after.At {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -113,20 +114,17 @@ func extends(_ *history.Meta, lanes []script.Lane) bool {
 }
 
 // reached returns the states that a run reached before everything healed.
-func reached(h *history.History) map[string]bool {
-	o := &observer{Meta: &h.Meta, reached: map[string]bool{}, clients: map[string]*client{}, servers: map[string]*server{}}
-	for _, name := range h.Meta.Clients {
-		o.clients[name] = &client{name: name, cut: map[direction]bool{}}
+func reached(f *facts.Facts) map[string]bool {
+	o := &observer{Facts: f, reached: map[string]bool{}, clients: map[string]*client{}, servers: map[string]*server{}}
+	for _, name := range f.Meta.Clients {
+		o.clients[name] = &client{name: name}
 	}
-	for _, name := range h.Meta.Nodes {
-		o.servers[name] = &server{group: name, current: true}
+	for name := range f.Groups {
+		o.servers[name] = &server{name: name}
 	}
-	for name, node := range h.Meta.Replicas {
-		o.servers[name] = &server{group: node}
-	}
-	for i := range h.Events {
-		e := &h.Events[i]
-		if e.Process == h.Meta.Probe {
+	for o.event = range f.Events {
+		e := &f.Events[o.event]
+		if e.Process == f.Meta.Probe {
 			break
 		}
 		o.observe(e)
@@ -136,7 +134,8 @@ func reached(h *history.History) map[string]bool {
 
 // An observer follows a run.
 type observer struct {
-	*history.Meta
+	*facts.Facts
+	event   int
 	reached map[string]bool
 	clients map[string]*client
 	servers map[string]*server
@@ -155,29 +154,32 @@ type client struct {
 	askedAt time.Duration // when the acquire in progress began
 	asked   []string      // nodes that have set a key for it
 	expired []string      // nodes on which that key has expired
-	paused  bool
-	inLease bool               // when it was paused
-	later   bool               // another client has acquired since then
-	cut     map[direction]bool // the links between it and the nodes that are cut
-}
-
-// direction is one direction between a client and a node.
-type direction struct {
-	node  string
-	reply bool
+	inLease bool          // when it was paused
+	later   bool          // another client has acquired since then
 }
 
 func (c *client) holding(at time.Duration) bool { return c.holds && at < c.end }
 
 // server is a lock node, or a replica of one.
 type server struct {
-	group   string
-	current bool   // it is the last server of its group that was promoted
-	lease   string // the lease of its key; empty if none
-	due     time.Duration
-	down    bool
-	paused  bool
-	back    time.Duration // when it last restarted
+	name  string
+	lease string // the lease of its key; empty if none
+	due   time.Duration
+	back  time.Duration // when it last restarted
+}
+
+// now reports whether the event is in one of some spans.
+func (o *observer) now(spans []facts.Span) bool {
+	return slices.ContainsFunc(spans, func(s facts.Span) bool { return s.From <= o.event && o.event < s.To })
+}
+
+// current reports whether a server is the last one of its group that was promoted.
+func (o *observer) current(s *server) bool {
+	group := o.Groups[s.name]
+	if i := facts.Before(o.Promotions[group], o.event); i >= 0 {
+		return o.Events[i].Process == s.name
+	}
+	return s.name == group
 }
 
 func (o *observer) observe(e *history.Event) {
@@ -201,8 +203,10 @@ func (o *observer) observe(e *history.Event) {
 			o.clientFault(e, fault, c)
 		case s != nil:
 			o.serverFault(e, fault, s)
-		default:
-			o.linkFault(e, fault)
+		default: // of a link
+			for _, c := range o.clients {
+				o.reach(c, e.At)
+			}
 		}
 	case e.Kind == history.State && s != nil:
 		o.stateOf(e, s)
@@ -226,11 +230,11 @@ func (o *observer) operation(e *history.Event, c *client) {
 	case e.Op == history.Acquire && e.Kind == history.Invoke:
 		c.asks, c.askedAt, c.asked, c.expired = true, e.At, nil, nil
 		for _, s := range o.servers {
-			o.markIf(s.paused, nodeStalls)
+			o.markIf(o.now(o.Pauses[s.name]), nodeStalls)
 		}
 	case e.Op == history.Acquire:
-		o.markIf(e.Kind != history.OK && len(c.asked) >= o.Quorum(), failsGranted)
-		o.markIf(len(c.expired) >= o.Quorum(), returnsAfterKeys)
+		o.markIf(e.Kind != history.OK && len(c.asked) >= o.Meta.Quorum(), failsGranted)
+		o.markIf(len(c.expired) >= o.Meta.Quorum(), returnsAfterKeys)
 		for _, d := range o.clients {
 			o.markIf(d != c && d.holding(e.At), asksWhileHeld)
 		}
@@ -245,7 +249,7 @@ func (o *observer) operation(e *history.Event, c *client) {
 	case e.Op == history.Release && e.Kind == history.Invoke:
 		o.markIf(c.lease != "" && e.At > c.end, releasesLate)
 		for _, s := range o.servers {
-			o.markIf(s.current && s.lease != "" && history.Client(s.lease) != c.name, releasesOthers)
+			o.markIf(o.current(s) && s.lease != "" && history.Client(s.lease) != c.name, releasesOthers)
 		}
 		c.holds = false
 	}
@@ -257,7 +261,7 @@ func (o *observer) acquired(e *history.Event, c *client) {
 		d.later = d.later || d != c
 	}
 	for _, s := range o.servers {
-		o.markIf(s.current && s.down, acquiresDown)
+		o.markIf(o.current(s) && o.now(o.Outages[s.name]), acquiresDown)
 	}
 	o.reach(c, e.At)
 }
@@ -268,7 +272,7 @@ func (o *observer) endOf(e *history.Event) time.Duration {
 	case history.NoEnd:
 		return history.NoEnd
 	case 0:
-		return e.At + o.TTL
+		return e.At + o.Meta.TTL
 	}
 	return e.At + e.Until - e.Clock
 }
@@ -289,11 +293,10 @@ func (o *observer) arrival(e *history.Event) {
 func (o *observer) clientFault(e *history.Event, fault history.Fault, c *client) {
 	switch fault.(type) {
 	case history.Pause:
-		c.paused, c.inLease, c.later = true, c.holding(e.At), false
+		c.inLease, c.later = c.holding(e.At), false
 	case history.Resume:
 		o.markIf(c.inLease && e.At > c.end, resumesTooLate)
 		o.markIf(c.later, resumesSucceeded)
-		c.paused = false
 	case history.Crash:
 		o.markIf(c.asks && len(c.asked) > 0, diesAcquiring)
 		o.markIf(c.holding(e.At), diesHolding)
@@ -306,23 +309,18 @@ func (o *observer) clientFault(e *history.Event, fault history.Fault, c *client)
 func (o *observer) serverFault(e *history.Event, fault history.Fault, s *server) {
 	switch fault.(type) {
 	case history.Pause:
-		s.paused = true
 		for _, c := range o.clients {
 			o.markIf(c.asks, nodeStalls)
 		}
-	case history.Resume:
-		s.paused = false
 	case history.Crash:
-		s.down = true
 		up := 0
 		for _, t := range o.servers {
-			if t.current && !t.down {
+			if o.current(t) && !o.now(o.Outages[t.name]) {
 				up++
 			}
 		}
-		o.markIf(up < o.Quorum(), majorityDown)
+		o.markIf(up < o.Meta.Quorum(), majorityDown)
 	case history.Restart:
-		s.down = false
 		s.back = e.At
 		o.restarted = append(o.restarted, s)
 	case history.Jump:
@@ -330,43 +328,16 @@ func (o *observer) serverFault(e *history.Event, fault history.Fault, s *server)
 	}
 }
 
-func (o *observer) linkFault(e *history.Event, fault history.Fault) {
-	var link history.Link
-	cut := false
-	switch f := fault.(type) {
-	case history.Cut:
-		link, cut = f.Link, true
-	case history.Heal:
-		link = f.Link
-	default:
-		return
-	}
-	for _, c := range o.clients {
-		for _, node := range o.Nodes {
-			if link.Covers(c.name, node) {
-				c.cut[direction{node, false}] = cut
-			}
-			if link.Covers(node, c.name) {
-				c.cut[direction{node, true}] = cut
-			}
-		}
-		o.reach(c, e.At)
-	}
-}
-
 // reach checks whether a holder is cut off from so many nodes that the others are not a majority. It is not cut off from a node
 // if one direction works.
 func (o *observer) reach(c *client, at time.Duration) {
-	if !c.holding(at) {
-		return
-	}
 	in := 0
-	for _, n := range o.Nodes {
-		if !c.cut[direction{n, false}] || !c.cut[direction{n, true}] {
+	for _, n := range o.Meta.Nodes {
+		if !facts.Covers(o.Shut[facts.Direction{From: c.name, To: n}], at) || !facts.Covers(o.Shut[facts.Direction{From: n, To: c.name}], at) {
 			in++
 		}
 	}
-	o.markIf(in < o.Quorum(), cutOff)
+	o.markIf(c.holding(at) && in < o.Meta.Quorum(), cutOff)
 }
 
 func (o *observer) stateOf(e *history.Event, s *server) {
@@ -402,11 +373,11 @@ func (o *observer) keySet(e *history.Event, s *server) {
 	if c == nil {
 		return // replicated
 	}
-	o.markIf(!s.current, twoPrimaries)
+	o.markIf(!o.current(s), twoPrimaries)
 	switch {
 	case c.asks && e.Sent >= c.askedAt:
-		if !slices.Contains(c.asked, s.group) {
-			c.asked = append(c.asked, s.group)
+		if !slices.Contains(c.asked, o.Groups[s.name]) {
+			c.asked = append(c.asked, o.Groups[s.name])
 		}
 	default:
 		o.mark(setsAfterGivingUp)
@@ -416,12 +387,12 @@ func (o *observer) keySet(e *history.Event, s *server) {
 
 // votes checks which leases have keys on which nodes.
 func (o *observer) votes() {
-	if len(o.Nodes) < 2 {
+	if len(o.Meta.Nodes) < 2 {
 		return
 	}
 	var owners []string
 	most, taken := 0, 0
-	for _, n := range o.Nodes {
+	for _, n := range o.Meta.Nodes {
 		if lease := o.servers[n].lease; lease != "" {
 			taken++
 			owners = append(owners, lease)
@@ -436,7 +407,7 @@ func (o *observer) votes() {
 		most = max(most, j-i)
 	}
 	o.markIf(taken > most, splitVote)
-	o.markIf(taken == len(o.Nodes) && most < o.Quorum(), splitEvenly)
+	o.markIf(taken == len(o.Meta.Nodes) && most < o.Meta.Quorum(), splitEvenly)
 }
 
 func (o *observer) keyGone(e *history.Event, s *server) {
@@ -445,22 +416,17 @@ func (o *observer) keyGone(e *history.Event, s *server) {
 		o.markIf(living, goneTooEarly)
 		o.markIf(living && e.Op == history.Lose, restartsLosing)
 		if e.Op == history.Expire {
-			o.markIf(c.paused, expiresInPause)
-			if c.asks && slices.Contains(c.asked, s.group) && !slices.Contains(c.expired, s.group) {
-				c.expired = append(c.expired, s.group)
+			o.markIf(o.now(o.Pauses[c.name]), expiresInPause)
+			if c.asks && slices.Contains(c.asked, o.Groups[s.name]) && !slices.Contains(c.expired, o.Groups[s.name]) {
+				c.expired = append(c.expired, o.Groups[s.name])
 			}
 		}
 	}
-	o.markIf(s.due != history.NoEnd && e.At > s.due+o.TTL/100+10*time.Millisecond, staysTooLong)
+	o.markIf(s.due != history.NoEnd && e.At > s.due+o.Meta.TTL/100+10*time.Millisecond, staysTooLong)
 	s.lease = ""
 }
 
 func (o *observer) promoted(e *history.Event, s *server) {
-	for _, t := range o.servers {
-		if t.group == s.group {
-			t.current = t == s
-		}
-	}
 	for _, c := range o.clients {
 		if c.holding(e.At) {
 			o.markIf(s.lease == c.lease, promotedKeeping)

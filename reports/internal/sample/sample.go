@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -195,7 +196,7 @@ type Run struct {
 }
 
 func Judged(name string, h *history.History) Run {
-	return Run{name, h, checker.Check(h, nil)}
+	return Run{name, h, checker.Check(facts.Of(h), nil)}
 }
 
 // Runs returns histories like those of the runs in the catalogue.
@@ -545,7 +546,7 @@ func Hostile() Run {
 		}
 		e.Error = evil
 	}
-	r := checker.Check(h, nil)
+	r := checker.Check(facts.Of(h), nil)
 	for i := range r.Violations {
 		r.Violations[i].What = evil
 	}

@@ -1,4 +1,4 @@
-package checker
+package facts
 
 import (
 	"sort"
@@ -19,10 +19,10 @@ func isReading(e history.Event) bool {
 	return false
 }
 
-// when returns the first instant of true time at which a steady clock shows at least want, according to its readings, which are
+// When returns the first instant of true time at which a steady clock shows at least want, according to its readings, which are
 // in order. If the clock showed that before the first reading, it returns the instant of that reading; if it never will,
 // [history.NoEnd].
-func when(readings []history.Clock, want time.Duration) time.Duration {
+func When(readings []history.Clock, want time.Duration) time.Duration {
 	if len(readings) == 0 || want == history.NoEnd {
 		return history.NoEnd
 	}
@@ -31,15 +31,15 @@ func when(readings []history.Clock, want time.Duration) time.Duration {
 		return readings[0].Since
 	}
 	last := readings[next-1]
-	t := later(last.Since, last.Takes(want-last.Steady))
+	t := Later(last.Since, last.Takes(want-last.Steady))
 	if next < len(readings) {
 		t = min(t, readings[next].Since)
 	}
 	return t
 }
 
-// later returns t+d, or [history.NoEnd] if that is out of range.
-func later(t, d time.Duration) time.Duration {
+// Later returns t+d, or [history.NoEnd] if that is out of range.
+func Later(t, d time.Duration) time.Duration {
 	if d > history.NoEnd-t {
 		return history.NoEnd
 	}

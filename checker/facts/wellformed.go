@@ -1,4 +1,4 @@
-package checker
+package facts
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"lockstep/sim/history"
 )
 
-// WellFormed returns an error if the history contradicts itself, so that properties need not check for that. The error names the
-// line of the event as [history.History.WriteTo] writes the history.
-func WellFormed(h *history.History) error {
+// malformed returns an error if the history contradicts itself. The error names the line of the event as [history.History.WriteTo]
+// writes the history.
+func malformed(h *history.History) error {
 	type operation struct {
 		process string
 		id      int

@@ -1,4 +1,4 @@
-package checker
+package facts
 
 import (
 	"slices"
@@ -8,25 +8,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-func anyStretches(t *rapid.T, name string) []stretch {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) stretch {
+func anyStretches(t *rapid.T, name string) []Stretch {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Stretch {
 		from := rapid.IntRange(0, 20).Draw(t, "from")
-		return stretch{time.Duration(from), time.Duration(from + rapid.IntRange(-1, 6).Draw(t, "length"))}
+		return Stretch{time.Duration(from), time.Duration(from + rapid.IntRange(-1, 6).Draw(t, "length"))}
 	}), 0, 6).Draw(t, name)
 }
 
-func inSome(s []stretch, t time.Duration) bool {
-	return slices.ContainsFunc(s, func(s stretch) bool { return s.from <= t && t < s.to })
+func inSome(s []Stretch, t time.Duration) bool {
+	return slices.ContainsFunc(s, func(s Stretch) bool { return s.From <= t && t < s.To })
 }
 
 // Merging and subtracting stretches does the same as set operations on their instants.
 func TestStretches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := anyStretches(t, "a"), anyStretches(t, "b")
-		x, y := merge(a), merge(b)
-		left := without(x, y)
+		x, y := Merge(a), Merge(b)
+		left := Without(x, y)
 		for i := time.Duration(-1); i < 30; i++ {
-			if covers(x, i) != inSome(a, i) || inSome(x, i) != inSome(a, i) {
+			if Covers(x, i) != inSome(a, i) || inSome(x, i) != inSome(a, i) {
 				t.Fatalf("%v is merged to %v, which differs at %d", a, x, i)
 			}
 			if inSome(left, i) != (inSome(a, i) && !inSome(b, i)) {
@@ -34,19 +34,19 @@ func TestStretches(t *testing.T) {
 			}
 		}
 		for i := 1; i < len(x); i++ {
-			if x[i-1].to >= x[i].from {
+			if x[i-1].To >= x[i].From {
 				t.Fatalf("%v is not merged", x)
 			}
 		}
 		for _, s := range b {
-			var want stretch
+			var want Stretch
 			found := false
 			for _, z := range x {
-				if !found && max(z.from, s.from) < min(z.to, s.to) {
+				if !found && max(z.From, s.From) < min(z.To, s.To) {
 					want, found = z, true
 				}
 			}
-			if got, ok := touches(x, s); ok != found || got != want {
+			if got, ok := Touches(x, s); ok != found || got != want {
 				t.Fatalf("%v touches %v in %v, want %v", s, x, got, want)
 			}
 		}

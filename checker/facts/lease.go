@@ -1,6 +1,7 @@
-package checker
+package facts
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -38,8 +39,8 @@ type Lease struct {
 	// lock, End is when its keys expired, which the client may not know, or history.NoEnd if they did not.
 	End time.Duration
 
-	endless bool // the lock gave the lease no end
-	lasts   bool // its client relies on it without an end
+	Endless bool // the lock gave the lease no end
+	Lasts   bool // its client relies on it without an end
 
 	Renews  bool // its lock renews it silently
 	Renewed bool // its keys were renewed by a lock that reports nothing, not even that the lease is lost
@@ -53,40 +54,37 @@ type Lease struct {
 	EndEvent    int // -1 if time alone ended the hold
 }
 
-// Leases returns the holds of h, in the order of their beginnings: one for each lease, unless it was extended after its end.
-func Leases(h *history.History) []Lease { return newIndex(h).holds }
-
 // newHolds returns the holds of the lease that event i, an ok acquire, returned: the first, and those that began with a late
 // extension. A client that has released a lease does not hold it again, even if an extension was in progress. After the lock has
 // said that the lease is lost, only an extension that the client asked for begins a hold.
-func (ix *index) newHolds(i int) []Lease {
-	e := ix.Events[i]
+func (f *Facts) newHolds(i int) []Lease {
+	e := f.Events[i]
 	l := Lease{
 		Client: e.Process, Lock: e.Lock, Label: e.Lease, ID: e.ID, Fence: e.Fence,
 		Invoked: e.At, Granted: e.At, From: e.At,
 		InvokeEvent: -1, GrantEvent: i, ReturnEvent: i, EndEvent: -1,
 	}
-	if j, ok := ix.invocation[i]; ok {
-		l.InvokeEvent, l.Invoked = j, ix.Events[j].At
+	if j, ok := f.Invocation[i]; ok {
+		l.InvokeEvent, l.Invoked = j, f.Events[j].At
 	}
-	if j := last(ix.grants[l.Label], i); j >= 0 {
-		l.GrantEvent, l.Granted, l.GrantSeen = j, ix.Events[j].At, true
+	if j := Before(f.grants[l.Label], i); j >= 0 {
+		l.GrantEvent, l.Granted, l.GrantSeen = j, f.Events[j].At, true
 	}
-	ix.valid(&l, i)
+	f.valid(&l, i)
 
-	given, ended := ix.givenUp(l.Label, l.Client, i)
+	given, ended := f.GivenUp(l.Label, l.Client, i)
 	var holds []Lease
 	finish := func() {
-		if l.EndEvent < 0 && l.To > ix.at(len(ix.Events)-1) {
+		if l.EndEvent < 0 && l.To > f.At(len(f.Events)-1) {
 			l.Ended = RunEnded
 		}
 		holds = append(holds, l)
 	}
-	changes := slices.Concat(ix.extensions[l.Label], ix.losses[l.Label])
+	changes := slices.Concat(f.Extensions[l.Label], f.Losses[l.Label])
 	slices.Sort(changes)
 	told := false // the lock has said that the lease is lost
 	for _, j := range changes {
-		e := ix.Events[j]
+		e := f.Events[j]
 		switch {
 		case e.Process != l.Client || j < i || given >= 0 && j > given:
 		case e.Op == history.Lost || e.Kind == history.Fail: // an extension that failed because the lease is over
@@ -96,16 +94,16 @@ func (ix *index) newHolds(i int) []Lease {
 			}
 		case told && e.Op == history.Renew:
 		case l.EndEvent < 0 && e.At < l.To:
-			ix.valid(&l, j)
+			f.valid(&l, j)
 		default:
 			finish()
 			told = false
 			l.From, l.ReturnEvent, l.EndEvent = e.At, j, -1
-			ix.valid(&l, j)
+			f.valid(&l, j)
 		}
 	}
-	if given >= 0 && l.EndEvent < 0 && ix.at(given) <= l.To {
-		l.EndEvent, l.To, l.Ended = given, ix.at(given), ended
+	if given >= 0 && l.EndEvent < 0 && f.At(given) <= l.To {
+		l.EndEvent, l.To, l.Ended = given, f.At(given), ended
 	}
 	finish()
 	return holds
@@ -117,63 +115,63 @@ func (ix *index) newHolds(i int) []Lease {
 //   - they last for one TTL: it relies on the lease for a TTL by its own clock, or until the deadline of the last renewal;
 //   - they have no deadline either: it relies on the lease until it gives it up;
 //   - the lock renews them and says when the lease is lost: it relies on the lease until it is told.
-func (ix *index) valid(l *Lease, i int) {
-	e := ix.Events[i]
+func (f *Facts) valid(l *Lease, i int) {
+	e := f.Events[i]
 	until := e.Until
-	l.endless, l.Renews = until == history.NoEnd, e.Renews && until == history.NoEnd
-	if until == history.NoEnd && ix.Meta.TTL > 0 && !e.Renews && !ix.lasting(l.Label, i) {
-		until = later(e.Clock, ix.Meta.TTL)
+	l.Endless, l.Renews = until == history.NoEnd, e.Renews && until == history.NoEnd
+	if until == history.NoEnd && f.Meta.TTL > 0 && !e.Renews && !f.lasting(l.Label, i) {
+		until = Later(e.Clock, f.Meta.TTL)
 	}
-	l.End = when(ix.clocks[l.Client], until)
+	l.End = When(f.Clocks[l.Client], until)
 	if i > l.ReturnEvent {
 		l.End = max(l.End, e.At) // until then it lasted, even if the new end has passed already
 	}
-	if due := ix.renewedUntil(l.Label, i); l.endless && until < history.NoEnd && due > 0 {
+	if due := f.renewedUntil(l.Label, i); l.Endless && until < history.NoEnd && due > 0 {
 		l.End, l.Renewed = max(l.End, due), true
 	}
 	l.To, l.Ended = max(l.End, e.At), LeaseEnded
-	if l.lasts = until == history.NoEnd; l.lasts {
-		l.End = ix.keysOver(l.Label)
+	if l.Lasts = until == history.NoEnd; l.Lasts {
+		l.End = f.keysOver(l.Label)
 	}
 }
 
 // lasting reports whether the client had set the keys of a lease without a deadline by event i, on a majority of nodes. It
 // ignores what others did to a key.
-func (ix *index) lasting(label string, i int) bool {
+func (f *Facts) lasting(label string, i int) bool {
 	voters := map[voter]bool{}
-	for _, n := range ix.livesOf[label] {
-		if k := ix.lives[n]; k.vote && k.from < i && k.lasting {
-			voters[ix.voter(k)] = true
+	for _, n := range f.LivesOf[label] {
+		if k := f.Lives[n]; k.Vote && k.From < i && k.lasting {
+			voters[f.voter(k)] = true
 		}
 	}
-	return len(voters) >= ix.enough()
+	return len(voters) >= f.Enough()
 }
 
 // renewedUntil returns until when a majority of nodes was to keep the keys of a lease, by the silent renewals of its client up to
 // event i; 0 if there was no majority. It ignores what others did to a key.
-func (ix *index) renewedUntil(label string, i int) time.Duration {
+func (f *Facts) renewedUntil(label string, i int) time.Duration {
 	renewed := map[voter]time.Duration{}
-	for _, n := range ix.livesOf[label] {
-		if k := ix.lives[n]; k.vote && k.from < i && i < k.to {
-			renewed[ix.voter(k)] = max(renewed[ix.voter(k)], k.renewed)
+	for _, n := range f.LivesOf[label] {
+		if k := f.Lives[n]; k.Vote && k.From < i && i < k.To {
+			renewed[f.voter(k)] = max(renewed[f.voter(k)], k.renewed)
 		}
 	}
-	if len(renewed) < ix.enough() {
+	if len(renewed) < f.Enough() {
 		return 0
 	}
 	dues := slices.Sorted(maps.Values(renewed))
-	return dues[len(dues)-ix.enough()]
+	return dues[len(dues)-f.Enough()]
 }
 
 // keysOver returns when the last key of a lease expired, or [history.NoEnd] if none did or a command removed it.
-func (ix *index) keysOver(label string) time.Duration {
+func (f *Facts) keysOver(label string) time.Duration {
 	over := history.NoEnd
-	for _, n := range ix.livesOf[label] {
-		k := ix.lives[n]
-		if k.to == len(ix.Events) {
+	for _, n := range f.LivesOf[label] {
+		k := f.Lives[n]
+		if k.To == len(f.Events) {
 			return history.NoEnd
 		}
-		switch e := ix.Events[k.to]; {
+		switch e := f.Events[k.To]; {
 		case e.Op != history.Expire && e.Op != history.Lose:
 			return history.NoEnd
 		case over == history.NoEnd || e.At > over:
@@ -183,16 +181,16 @@ func (ix *index) keysOver(label string) time.Duration {
 	return over
 }
 
-// givenUp returns the first event after i by which a client gave up a lease for good, or ended; -1 if there is none.
-func (ix *index) givenUp(label, client string, i int) (event int, ended Ending) {
+// GivenUp returns the first event after i by which a client gave up a lease for good, or ended; -1 if there is none.
+func (f *Facts) GivenUp(label, client string, i int) (event int, ended Ending) {
 	event = -1
 	for _, end := range []struct {
 		event int
 		ended Ending
 	}{
-		{first(ix.releases[label], i), Released},
-		{first(ix.crashes[client], i), Crashed},
-		{first(ix.exits[client], i), Exited},
+		{After(f.Releases[label], i), Released},
+		{After(f.Crashes[client], i), Crashed},
+		{After(f.Exits[client], i), Exited},
 	} {
 		if end.event >= 0 && (event < 0 || end.event < event) {
 			event, ended = end.event, end.ended
@@ -201,8 +199,8 @@ func (ix *index) givenUp(label, client string, i int) (event int, ended Ending) 
 	return event, ended
 }
 
-// held reports whether the client relied on the lease at all: it did not if the lease was over when Acquire returned.
-func (l *Lease) held() bool { return l.From < l.To }
+// Held reports whether the client relied on the lease at all: it did not if the lease was over when Acquire returned.
+func (l *Lease) Held() bool { return l.From < l.To }
 
 // String says who held what and when.
 func (l *Lease) String() string {
@@ -211,4 +209,62 @@ func (l *Lease) String() string {
 		return s + " without end"
 	}
 	return s + " to " + history.Seconds(l.To)
+}
+
+// Free returns when a lock is free after a hold: if its client is gone without releasing it, at the end of the lease.
+func (l *Lease) Free() time.Duration {
+	if l.Ended == Crashed || l.Ended == Exited {
+		return max(l.To, l.End)
+	}
+	return l.To
+}
+
+// ByGrant returns the leases of each lock in the order of their grants.
+func (f *Facts) ByGrant() map[string][]*Lease {
+	locks := map[string][]*Lease{}
+	for i := range f.Leases {
+		l := &f.Leases[i]
+		locks[l.Lock] = append(locks[l.Lock], l)
+	}
+	for _, leases := range locks {
+		slices.SortFunc(leases, func(a, b *Lease) int { return cmp.Compare(a.GrantEvent, b.GrantEvent) })
+	}
+	return locks
+}
+
+// Enough returns how many keys a lease needs: those of a majority of the nodes.
+func (f *Facts) Enough() int { return f.Meta.Quorum() * f.keys }
+
+// A voter casts one vote, which is a key. It is a node, or, if a lease takes several keys on a node, one key of that node.
+type voter struct{ group, key string }
+
+func (f *Facts) voter(k Life) voter {
+	if f.keys == 1 {
+		return voter{group: k.Group}
+	}
+	return voter{k.Group, k.Key}
+}
+
+// Votes returns the keys that count for a lease, at most one for each voter: those that existed when it was granted, or were set
+// later but before its Acquire returned. If it never had a majority at one instant, they are those that existed when Acquire
+// returned, or would have, had the nodes kept them until their deadlines.
+func (f *Facts) Votes(l *Lease) []int {
+	var votes []int
+	for _, n := range f.LivesOf[l.Label] {
+		k := f.Lives[n]
+		stood := l.GrantEvent < k.To
+		if !l.GrantSeen {
+			stood = l.ReturnEvent < k.To || l.From < k.Due() && f.cutShort(k)
+		}
+		again := func(m int) bool { return f.voter(f.Lives[m]) == f.voter(k) }
+		if k.Vote && k.From < l.ReturnEvent && stood && !slices.ContainsFunc(votes, again) {
+			votes = append(votes, n)
+		}
+	}
+	return votes
+}
+
+// cutShort reports whether a node dropped a key before its deadline, without a command that removed it.
+func (f *Facts) cutShort(k Life) bool {
+	return f.Early(k) || k.To < len(f.Events) && f.Events[f.Cause(k)].Op == history.Lose
 }

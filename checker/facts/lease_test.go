@@ -1,4 +1,4 @@
-package checker
+package facts
 
 import (
 	"fmt"
@@ -48,14 +48,14 @@ func TestLeases(t *testing.T) {
 			InvokeEvent: 10, GrantEvent: 11, ReturnEvent: 11, EndEvent: -1},
 		{Client: "c3", Label: "c3#1", ID: 1, Invoked: s(9), Granted: s(10), From: s(10), To: s(10), End: s(9), Ended: LeaseEnded,
 			InvokeEvent: 12, GrantEvent: 13, ReturnEvent: 13, EndEvent: -1},
-		{Client: "c4", Label: "c4#1", ID: 1, Invoked: s(12), Granted: s(12.1), From: s(12.1), To: s(22.1), End: s(22.1), endless: true, Ended: RunEnded,
+		{Client: "c4", Label: "c4#1", ID: 1, Invoked: s(12), Granted: s(12.1), From: s(12.1), To: s(22.1), End: s(22.1), Endless: true, Ended: RunEnded,
 			InvokeEvent: 14, GrantEvent: 15, ReturnEvent: 15, EndEvent: -1},
 		{Client: "c5", Label: "c5#1", ID: 1, Invoked: s(13), Granted: s(13.1), From: s(13.1), To: s(14), End: s(20), Ended: Released,
 			InvokeEvent: 16, GrantEvent: 17, ReturnEvent: 17, EndEvent: 20},
 		{Client: "c6", Label: "c6#1", ID: 1, Invoked: s(13.2), Granted: s(13.3), From: s(13.3), To: s(15), End: s(20), Ended: Exited,
 			InvokeEvent: 18, GrantEvent: 19, ReturnEvent: 19, EndEvent: 22},
 	}
-	got := Leases(h)
+	got := Of(h).Holds
 	for i := range want {
 		want[i].Lock = "stock"
 		if i >= len(got) || got[i] != want[i] {
@@ -69,14 +69,14 @@ func TestLeases(t *testing.T) {
 
 // If two clients drew the same token, it is named after the first client, but the second client's key counts for its own lease.
 func TestLeaseWithTheTokenOfAnother(t *testing.T) {
-	leases := Leases(handmade.History(t, `
+	leases := Of(handmade.History(t, `
 		0    c1 invoke acquire
 		0.1  n1 set c1#1
 		0.2  c1 ok acquire c1#1 until=10
 		10.1 n1 expire c1#1
 		11   c2 invoke acquire
 		12   n1 set c1#1 by=c2
-		12.1 c2 ok acquire c2#1 until=22`))
+		12.1 c2 ok acquire c2#1 until=22`)).Holds
 	if l := leases[1]; !l.GrantSeen || l.GrantEvent != 5 {
 		t.Errorf("granted by event %d, seen: %v", l.GrantEvent, l.GrantSeen)
 	}
@@ -111,7 +111,7 @@ func TestLeasesExtended(t *testing.T) {
 		{"by a clock that runs fast from then on", c1 + "2 c1 fault drift ppm=1000000\n4 c1 info renew c1#1 until=14 clock=6\n30 c1 info exit clock=58", "1-8 lease ended"},
 	} {
 		var holds []string
-		for _, l := range Leases(handmade.History(t, c.story+"\n40 c9 info exit")) {
+		for _, l := range Of(handmade.History(t, c.story+"\n40 c9 info exit")).Holds {
 			if l.Client == "c1" && l.Label == "c1#1" {
 				holds = append(holds, fmt.Sprintf("%v-%v %s", l.From.Seconds(), l.To.Seconds(), l.Ended))
 			}
@@ -133,7 +133,7 @@ func TestLasting(t *testing.T) {
 	} {
 		h := handmade.History(t, "nodes 3\n"+text)
 		outcome := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Kind == history.OK })
-		if got := newIndex(h).lasting("c1#1", outcome); got != want {
+		if got := Of(h).lasting("c1#1", outcome); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

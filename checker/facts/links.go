@@ -1,0 +1,147 @@
+package facts
+
+import (
+	"slices"
+	"time"
+
+	"lockstep/sim/history"
+)
+
+// A Direction is one direction of a link between two processes.
+type Direction struct{ From, To string }
+
+// Lasting returns the link of a fault that lasts until another ends it: a cut, a hold or a delay.
+func Lasting(e history.Event) (history.Link, bool) {
+	switch x := e.Fault().(type) {
+	case history.Cut:
+		return x.Link, true
+	case history.Hold:
+		return x.Link, true
+	case history.Delay:
+		return x.Link, x.By > 0
+	}
+	return history.Link{}, false
+}
+
+// readLinks finds out when messages could not pass in each direction, because it was cut or held, or because its delay made the
+// other end as good as gone. It ignores resets, which are over at once, and faults of single messages.
+func (f *Facts) readLinks() {
+	type state struct {
+		cut, held, delayed bool
+		since, shut        time.Duration
+	}
+	links := map[Direction]*state{}
+	change := func(d Direction, at time.Duration, do func(*state)) {
+		s := links[d]
+		if s == nil {
+			s = &state{}
+			links[d] = s
+		}
+		before, shut := s.cut || s.held || s.delayed, s.cut || s.held
+		do(s)
+		switch after := s.cut || s.held; {
+		case after && !shut:
+			s.shut = at
+		case shut && !after:
+			f.Shut[d] = append(f.Shut[d], Stretch{s.shut, at})
+		}
+		switch after := s.cut || s.held || s.delayed; {
+		case after && !before:
+			s.since = at
+		case before && !after:
+			f.broken[d] = append(f.broken[d], Stretch{s.since, at})
+		}
+	}
+	both := func(l history.Link, at time.Duration, do func(*state)) {
+		change(Direction{l.From, l.To}, at, do)
+		if l.Both {
+			change(Direction{l.To, l.From}, at, do)
+		}
+	}
+	for _, e := range f.Events {
+		switch x := e.Fault().(type) {
+		case history.Cut:
+			both(x.Link, e.At, func(s *state) { s.cut = true })
+		case history.Hold:
+			both(x.Link, e.At, func(s *state) { s.held = true })
+		case history.Delay:
+			both(x.Link, e.At, func(s *state) { s.delayed = f.OutOfReach(x.By) })
+		case history.ReleaseLink:
+			both(x.Link, e.At, func(s *state) { s.held = false })
+		case history.Heal:
+			mend := func(s *state) { *s = state{since: s.since, shut: s.shut} }
+			if x.Link != (history.Link{}) {
+				both(x.Link, e.At, mend)
+				continue
+			}
+			for d := range links {
+				change(d, e.At, mend)
+			}
+		}
+	}
+	for d, s := range links {
+		if s.cut || s.held {
+			f.Shut[d] = append(f.Shut[d], Stretch{s.shut, history.NoEnd})
+		}
+		if s.cut || s.held || s.delayed {
+			f.broken[d] = append(f.broken[d], Stretch{s.since, history.NoEnd})
+		}
+	}
+	for d := range f.broken {
+		f.broken[d] = Merge(f.broken[d])
+	}
+}
+
+// readKeptBack finds out when a fault held or delayed a message that it had chosen. A message that is held waits for a release or
+// a heal.
+func (f *Facts) readKeptBack() {
+	for i, e := range f.Events {
+		chosen, ok := e.Bites().(history.Chosen)
+		if !ok {
+			continue
+		}
+		link, s := Direction{chosen.Link.From, chosen.Link.To}, Stretch{e.At, history.NoEnd}
+		switch chosen.Action {
+		case history.DelayMessage:
+			s.To = e.At + min(chosen.By, history.NoEnd-e.At)
+		case history.HoldMessage:
+			if end := slices.IndexFunc(f.Events[i:], func(e history.Event) bool { return letsGo(e, link) }); end >= 0 {
+				s.To = f.At(i + end)
+			}
+		default:
+			continue
+		}
+		f.KeptBack[link] = append(f.KeptBack[link], s)
+	}
+	for link := range f.KeptBack {
+		f.KeptBack[link] = Merge(f.KeptBack[link])
+	}
+}
+
+// letsGo reports whether e releases messages that are held in a direction.
+func letsGo(e history.Event, d Direction) bool {
+	var l history.Link
+	switch f := e.Fault().(type) {
+	case history.ReleaseLink:
+		l = f.Link
+	case history.Heal:
+		l = f.Link
+	default:
+		return false
+	}
+	return l == history.Link{} || Direction{l.From, l.To} == d || l.Both && Direction{l.To, l.From} == d
+}
+
+// OutOfReach reports whether a delay in one direction makes a server as good as gone. Both directions together may take as long
+// as the sources let a client wait for a node: 5 to 50 ms at a TTL of 10 s (redis.io, "Distributed Locks").
+func (f *Facts) OutOfReach(delay time.Duration) bool { return delay > 0 && delay >= f.Meta.TTL/400 }
+
+// Apart returns when a process could not reach another, or the other could not reach it.
+func (f *Facts) Apart(a, b string) []Stretch {
+	return Merge(slices.Concat(f.broken[Direction{a, b}], f.broken[Direction{b, a}]))
+}
+
+// ShutOff is [Facts.Apart] without delays: however long the process waited.
+func (f *Facts) ShutOff(a, b string) []Stretch {
+	return Merge(slices.Concat(f.Shut[Direction{a, b}], f.Shut[Direction{b, a}]))
+}
