@@ -39,7 +39,7 @@ func TestImportsPointDown(t *testing.T) {
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
 		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", facts, "lockstep/checker", "lockstep/reports", explorer, script},
-		search:                       {history, sim, workers, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", files, script, play},
+		search:                       {history, sim, workers, "lockstep/clients", facts, "lockstep/checker", explain, "lockstep/reports", files, script, play},
 		"lockstep/scenarios":         {history, sim, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
 		"lockstep/cmd/lockstep":      {history, facts, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
