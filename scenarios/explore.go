@@ -242,8 +242,6 @@ type attempt struct {
 
 	possible map[script.Kind][]search.Perturbation
 	kinds    []script.Kind
-
-	ordered []search.Perturbation // of the calm run: those of which each is a plan
 }
 
 // A failure is a claim that a run breaks.
@@ -371,9 +369,6 @@ func (c *calmRun) find(a *attempt, o *play.Outcome) {
 	a.possible = map[script.Kind][]search.Perturbation{}
 	for _, p := range search.Sites(c.page, o, c.constants, c.within) {
 		a.possible[p.Kind] = append(a.possible[p.Kind], p)
-	}
-	if len(a.plan) == 0 {
-		a.ordered = search.Ordered(c.page, o, c.constants, c.within)
 	}
 	for _, k := range c.within {
 		if len(a.possible[k]) > 0 {
@@ -597,7 +592,7 @@ func (c *calmRun) suspects(calm *attempt) [][]search.Perturbation {
 	parts := 4 * s.WorkerCount()
 	var tasks []*search.Task
 	for part := range parts {
-		tasks = append(tasks, &search.Task{Kinds: c.within, Constants: c.constants, Expand: &search.Expansion{Part: part, Of: parts, Orders: true, Leaf: true}})
+		tasks = append(tasks, &search.Task{Kinds: c.within, Constants: c.constants, Expand: &search.Expansion{Part: part, Of: parts, Leaf: true}})
 	}
 	var plans [][]search.Perturbation
 	differs := ""
@@ -615,8 +610,10 @@ func (c *calmRun) suspects(calm *attempt) [][]search.Perturbation {
 	switch {
 	case errors.Is(err, errLost): // it may be any of them: they are played one at a time
 		plans, c.singles = nil, search.Level{}
-		for _, p := range calm.ordered {
-			plans = append(plans, []search.Perturbation{p})
+		for _, kind := range calm.kinds {
+			for _, p := range calm.possible[kind] {
+				plans = append(plans, []search.Perturbation{p})
+			}
 		}
 	case err != nil:
 		c.t.Fatal(err)

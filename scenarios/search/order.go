@@ -204,7 +204,7 @@ func (f *finder) expected(w wait, fixed []time.Duration) (marks []mark) {
 	}
 	// The lease of the client ends, its keys expire, the next holder comes, and goes.
 	next := f.TTL / 5
-	if valid := f.lease(w); valid > 0 && valid-w.at < end {
+	if valid := f.lease(w); valid > w.at && valid-w.at < end {
 		marks = append(marks, mark{at: valid - w.at})
 	}
 	add(end, end+f.TTL/50)

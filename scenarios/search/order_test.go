@@ -139,3 +139,29 @@ func TestWaitsReorder(t *testing.T) {
 		t.Errorf("only %d requests come after one of another client", reordered)
 	}
 }
+
+// A wait is never negative, also where the lease or the keys of its client have ended before it begins.
+func TestWaitsAreNotNegative(t *testing.T) {
+	for _, shape := range []Shape{{Lock: "single", Workload: Beyond}, {Lock: "watchdog", Workload: Beyond}, {Lock: "single-extend", Workload: Late}, {Lock: "redlock", Nodes: 3, Workload: Again}} {
+		calm, build := calmOf(t, shape, shape.Lock)
+		err := play.Series(func(replayed play.Player) {
+			x := &explorer{calm: calm, build: build, play: replayed}
+			constants := constantsOf(x, 1)
+			_, o := x.try(nil, 1)
+			for _, p := range Ordered(calm, o, constants, script.Kinds()) {
+				for _, step := range p.Steps {
+					process := script.Nemesis
+					if p.Client != "" {
+						process = p.Client
+					}
+					if again, err := script.ParseStep(process, step.String()); err != nil || again != step {
+						t.Errorf("%s: %v is parsed as %v: %v", shape.Lock, step, again, err)
+					}
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
