@@ -15,16 +15,18 @@ import (
 
 // A Bounded is the result of a bounded search, which plays every set of up to so many perturbations of the calm run.
 type Bounded struct {
-	Bound     int            `json:"bound"`
-	Kinds     []script.Kind  `json:"kinds"`
-	Constants Constants      `json:"constants"`
-	Levels    []Level        `json:"levels"` // by the number of perturbations, from 0
-	Unproved  []Perturbation `json:"-"`      // the first plan with the most perturbations whose run proves nothing
-	Found     []Found        `json:"-"`      // for each way to fail, the plan with the fewest perturbations
-	Shared    []Shared       `json:"-"`      // what the reference violates as well
-	Played    int            `json:"played"` // runs, without those that were repeated for comparison
-	Twice     int            `json:"twice"`  // how many of them were repeated
-	Sites     int            `json:"-"`      // how many perturbations of the calm run are possible
+	Bound     int           `json:"bound"`
+	Kinds     []script.Kind `json:"kinds"`
+	Constants Constants     `json:"constants"`
+	// Orders says that the plans with one perturbation are those of [Ordered].
+	Orders   bool           `json:"-"`
+	Levels   []Level        `json:"levels"` // by the number of perturbations, from 0
+	Unproved []Perturbation `json:"-"`      // the first plan with the most perturbations whose run proves nothing
+	Found    []Found        `json:"-"`      // for each way to fail, the plan with the fewest perturbations
+	Shared   []Shared       `json:"-"`      // what the reference violates as well
+	Played   int            `json:"played"` // runs, without those that were repeated for comparison
+	Twice    int            `json:"twice"`  // how many of them were repeated
+	Sites    int            `json:"-"`      // how many perturbations of the calm run are possible
 	// SetClocks and ReadClocks are as in [Result], of all plans.
 	SetClocks  int    `json:"-"`
 	ReadClocks int    `json:"-"`
@@ -47,7 +49,8 @@ type Level struct {
 	Alike int `json:"alike"`
 }
 
-// Bound plays every plan with up to k perturbations. Sites are determined again in each perturbed run: the second perturbation
+// Bound plays every plan with up to k perturbations. Those with one are the plans of [Ordered]; sets of several consist of those of
+// [Sites], of which there are fewer. Sites are determined again in each perturbed run: the second perturbation
 // may hit a consequence of the first. It leaves out plans whose result is known:
 //
 //   - Sets have no order. Faults of two processes commute, as do messages to two nodes, and each set is played once.
@@ -56,7 +59,7 @@ type Level struct {
 //
 // If ctx ends, it returns the result so far, with the error of ctx.
 func (s *Search) Bound(ctx context.Context, k int) (*Bounded, error) {
-	b := &Bounded{Bound: k, Kinds: s.kinds()}
+	b := &Bounded{Bound: k, Kinds: s.kinds(), Orders: !s.fixed}
 	err := s.bound(ctx, b)
 	b.Ended = errors.Is(err, errFound)
 	b.Interrupted = err != nil && !b.Ended && !errors.Is(err, ErrNotReproducible)
@@ -97,7 +100,7 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 		for _, prefix := range prefixes {
 			for part := range parts {
 				tasks = append(tasks, &Task{
-					Kinds: b.Kinds, Constants: b.Constants, Expand: &Expansion{Prefix: prefix, Part: part, Of: parts, Stride: stride, Leaf: depth == b.Bound},
+					Kinds: b.Kinds, Constants: b.Constants, Expand: &Expansion{Prefix: prefix, Part: part, Of: parts, Stride: stride, Orders: b.Orders && depth == 1, Leaf: depth == b.Bound},
 				})
 			}
 		}
@@ -255,10 +258,21 @@ func (b *Bounded) Sentence() string {
 	default:
 		text += Grouped(violating) + " violate a property"
 	}
+	if b.Orders && !b.Interrupted && !b.Ended && slices.ContainsFunc(b.Kinds, orders) {
+		text += "; what can wait was held past each later event with which it does not commute"
+		if b.Bound > 1 {
+			text += ", one at a time"
+		}
+	}
 	if unproved > 0 {
 		text += fmt.Sprintf(", %s prove nothing and were not extended", Grouped(unproved))
 	}
 	return text
+}
+
+// orders reports whether perturbations of a kind make something wait.
+func orders(kind script.Kind) bool {
+	return slices.Contains([]script.Kind{script.Delaying, script.LateWrite, script.Pausing, script.Stalling, script.Crashing, script.Emptying, script.FailingOver}, kind)
 }
 
 // Grouped prints a number with commas: 41,208.

@@ -36,6 +36,8 @@ type Search struct {
 	// most limits the work at depth 1: to about so many events, as many as the calm run has for each plan. Of more plans only a
 	// part is played. The default is no limit.
 	most int
+	// fixed says that a bounded search plays only the sites and magnitudes of [Sites].
+	fixed bool
 	// Progress, if set, is called now and then with the number of runs done and the number of runs known to be done in all.
 	Progress func(done, known int)
 

@@ -20,6 +20,16 @@ import (
 // pauses are added; the magnitudes of the perturbations derive from c.
 func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.Kind) []Perturbation {
 	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o)}
+	return f.sites()
+}
+
+// Ordered is [Sites] at more sites, and what waits there waits until after each later event to which that matters.
+func Ordered(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.Kind) []Perturbation {
+	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o), ordered: true}
+	return f.sites()
+}
+
+func (f *finder) sites() []Perturbation {
 	f.atStart()
 	f.betweenSteps()
 	f.messages()
@@ -46,6 +56,7 @@ type finder struct {
 	history *history.History
 	kinds   []script.Kind
 	end     time.Duration
+	ordered bool // see [Ordered]
 	found   []Perturbation
 }
 
@@ -71,7 +82,21 @@ func (f *finder) atStart() {
 		}
 	}
 	for _, node := range f.run.NodeNames() {
-		f.add(0, script.Crashing, script.AtStart{Fault: history.Crash{Process: node}}, script.At{Time: f.long(), Fault: history.Restart{Process: node}})
+		restart := wait{what: waitingRestart, server: node}
+		for _, down := range f.waits(restart, []time.Duration{f.long()}) {
+			f.add(0, script.Crashing, script.AtStart{Fault: history.Crash{Process: node}}, script.At{Time: down, Fault: history.Restart{Process: node}})
+		}
+	}
+	if !f.ordered {
+		return
+	}
+	for _, by := range f.jumps() {
+		for _, node := range f.locks() {
+			f.add(0, script.Jumping, script.AtStart{Fault: history.Jump{Process: node, By: by}})
+		}
+		for _, client := range f.run.Clients() {
+			f.add(0, script.ClientJumping, script.AtStart{Fault: history.Jump{Process: client, By: by}})
+		}
 	}
 }
 
@@ -88,7 +113,11 @@ func (f *finder) betweenSteps() {
 			if _, waits := lane.Steps[i].(script.Until); waits {
 				continue // a pause before it is one after the step before
 			}
-			for _, d := range f.pauses() {
+			pauses := f.pauses()
+			if _, sleeps := script.Once(lane.Steps[i]).(script.Sleep); !sleeps { // a pause before that comes to the same as one after it
+				pauses = f.waits(wait{what: waitingClient, client: lane.Process, at: at}, pauses)
+			}
+			for _, d := range pauses {
 				if at <= f.end && slices.Contains(f.kinds, script.Pausing) {
 					f.found = append(f.found, Perturbation{Kind: script.Pausing, At: at, Client: lane.Process, Before: i, Steps: []script.Step{script.Pause{For: d}}})
 				}
@@ -175,7 +204,11 @@ func (f *finder) messages() {
 		if server == script.ResourceName {
 			kind = script.LateWrite
 		}
-		for _, by := range f.delays() {
+		w := wait{what: waitingRequest, client: client, server: server, text: e.Value, at: e.At}
+		if m.Reply {
+			w.what, w.over = waitingReply, f.over(client, e.At)
+		}
+		for _, by := range f.waits(w, f.delays()) {
 			m.Action, m.By = history.DelayMessage, by
 			f.add(e.Sent, kind, script.AtStart{Fault: m})
 		}
@@ -184,6 +217,16 @@ func (f *finder) messages() {
 			f.add(e.Sent, script.Losing, script.AtStart{Fault: m})
 		}
 	}
+}
+
+// over returns when the operation ends that a client is in at an instant, or that instant if it is in none.
+func (f *finder) over(client string, at time.Duration) time.Duration {
+	for _, e := range f.history.Events {
+		if e.Process == client && e.At >= at && e.EndsOperation() {
+			return e.At
+		}
+	}
+	return at
 }
 
 // betweenRequests adds what can happen to a client while it waits for a reply on which its next request, or the new end of its lease,
@@ -199,7 +242,7 @@ func (f *finder) betweenRequests() {
 		if r.nth > 1 {
 			e.Nth = r.nth
 		}
-		for _, d := range f.pauses() {
+		for _, d := range f.waits(wait{what: waitingClient, client: at.client, at: r.at}, f.pauses()) {
 			f.add(r.at, script.Pausing, script.When{Event: e, Fault: history.Pause{Process: at.client, For: d}})
 		}
 		f.add(r.at, script.Dying, script.When{Event: e, Fault: history.Crash{Process: at.client}})
@@ -299,6 +342,9 @@ var clientSites = []script.What{
 	script.Acquires, script.Acquired, script.Refused, script.Extends, script.Extended, script.Releases, script.Released, script.Enters, script.Entered, script.Writes, script.Wrote, script.Updates, script.Updated, script.Renewed, script.Lost,
 }
 
+// withinSteps are the events of a client that are not at an end of a step, or after which it has read its clock and sent nothing yet.
+var withinSteps = []script.What{script.Acquires, script.Refused, script.Extends, script.Renewed, script.Lost}
+
 // afterNodeEvent adds what can happen to a node, and to the client of its reply, right after it set or deleted a key.
 func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
 	node, client := e.Process, e.Value
@@ -306,12 +352,14 @@ func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
 	later := func(d time.Duration, fault history.Fault) script.When {
 		return script.When{Event: e, After: d, Fault: fault}
 	}
-	for _, down := range f.downs() {
+	for _, down := range f.waits(wait{what: waitingRestart, server: node, at: at}, f.downs()) {
 		f.add(at, script.Crashing, now(history.Crash{Process: node}), later(down, history.Restart{Process: node}))
 		f.add(at, script.Emptying, now(history.Crash{Process: node}), later(down, history.Restart{Process: node, Empty: true}))
 	}
-	for _, d := range f.pauses() {
+	for _, d := range f.waits(wait{what: waitingNode, server: node, at: at}, f.pauses()) {
 		f.add(at, script.Stalling, now(history.Pause{Process: node, For: d}))
+	}
+	for _, d := range f.waits(wait{what: waitingClient, client: client, at: at}, f.pauses()) {
 		f.add(at, script.Pausing, now(history.Pause{Process: client, For: d}))
 	}
 	for _, by := range f.jumps() {
@@ -328,7 +376,9 @@ func (f *finder) afterNodeEvent(at time.Duration, e script.Event) {
 func (f *finder) failover(at time.Duration, e script.Event) {
 	for _, replica := range f.run.ReplicaNames() {
 		f.add(at, script.FailingOver, script.When{Event: e, Fault: history.Promote{Process: replica}})
-		f.add(at, script.FailingOver, script.When{Event: e, Fault: history.Crash{Process: "n1"}}, script.When{Event: e, After: f.soon(), Fault: history.Promote{Process: replica}})
+		for _, later := range f.waits(wait{what: waitingRestart, server: "n1", at: at}, []time.Duration{f.soon()}) {
+			f.add(at, script.FailingOver, script.When{Event: e, Fault: history.Crash{Process: "n1"}}, script.When{Event: e, After: later, Fault: history.Promote{Process: replica}})
+		}
 	}
 }
 
@@ -340,6 +390,11 @@ func (f *finder) afterClientEvent(at time.Duration, e script.Event) {
 		f.add(at, script.ClientJumping, now(history.Jump{Process: client, By: by}))
 	}
 	f.add(at, script.Dying, now(history.Crash{Process: client}))
+	if f.ordered && slices.Contains(withinSteps, e.What) {
+		for _, d := range f.waits(wait{what: waitingClient, client: client, at: at}, f.pauses()) {
+			f.add(at, script.Pausing, now(history.Pause{Process: client, For: d}))
+		}
+	}
 	if e.What == script.Acquired { // the client may have waited for more than the key
 		f.failover(at, e)
 	}
