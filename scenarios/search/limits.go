@@ -41,7 +41,7 @@ type SheetRun struct {
 
 // A Tolerance is how much of one perturbation a lock tolerates.
 type Tolerance struct {
-	Quantity string `json:"quantity"` // its name, as in [ParseClaim]
+	Quantity string `json:"quantity"` // its name, as in [ParseHave]
 	Sign     int64  `json:"sign"`     // -1 for a clock that jumps back or is slow, otherwise 1
 	Unit     Unit   `json:"unit"`
 	Sites    int    `json:"sites"` // how many injection points the calm runs have
@@ -117,7 +117,7 @@ var signWords = map[Unit][2]string{Seconds: {"back", "ahead"}, PPM: {"slow", "fa
 func (t *Tolerance) About() string { return findLimited(t.Quantity).about }
 
 // Text prints a magnitude of the quantity.
-func (t *Tolerance) Text(v int64) string { return findLimited(t.Quantity).format(v) }
+func (t *Tolerance) Text(v int64) string { return findLimited(t.Quantity).text(v) }
 
 // lostNodes is the number of lock nodes that are down all the time. It is no axis of a map, since it has no single site.
 var lostNodes = quantity{name: "lost-nodes", about: "so many lock nodes are down from the start", unit: Number, max: 9, kind: script.Crashing}
@@ -192,7 +192,7 @@ func (l *limiting) run(ctx context.Context, x *explorer, seed uint64, y *Result)
 		t, o := x.try([]Perturbation{p}, seed)
 		y.Trials = append(y.Trials, t)
 		y.Granted = append(y.Granted, slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
-			return e.Kind == history.OK && e.Op == history.Acquire
+			return e.Kind == history.OK && e.Op == history.Acquire && o.Run.IsClient(e.Process)
 		}))
 	}
 }
@@ -660,3 +660,9 @@ func where(calm *script.Scenario, p Perturbation) string {
 	}
 	return f.Target() + " from the start"
 }
+
+// LimitAbout describes a quantity of a [Sheet], by its name.
+func LimitAbout(name string) string { return findLimited(name).about }
+
+// LimitNeedsReplica reports whether a quantity of a [Sheet] is for lock nodes with a replica only.
+func LimitNeedsReplica(name string) bool { return findLimited(name).replicas }
