@@ -168,6 +168,7 @@ func (l *limitsPlot) drawGroup(p pen, rows []LimitRow, y vg.Length) vg.Length {
 			p.write(min(x-smallFace.width(text)/2, figureWidth-outer-smallFace.width(text)), bottom+19, text, smallFace, grey)
 		}
 	}
+	var texts []func()
 	for k, r := range rows {
 		top := y + limitRow*vg.Length(k)
 		b := box{limitLeft, top + (limitRow-limitBar)/2, s.at1, top + (limitRow+limitBar)/2}
@@ -175,14 +176,17 @@ func (l *limitsPlot) drawGroup(p pen, rows []LimitRow, y vg.Length) vg.Length {
 		if r.Unit == "" {
 			l.drawCount(p, r, b)
 		} else {
-			l.drawBar(p, r, b, s)
+			texts = append(texts, l.drawBar(p, r, b, s))
 		}
 	}
 	if rows[0].Unit == "s" {
 		x := s.at(l.ttl.Seconds())
 		p.line(x, y-6, x, bottom+5, black, 1.4, 6, 4)
 		text := "TTL"
-		p.write(x-smallFace.width(text)/2, y-14, text, smallFace, black)
+		p.write(x-smallFace.width(text)/2, y-13, text, smallFace, black)
+	}
+	for _, write := range texts {
+		write()
 	}
 	for k, r := range rows {
 		if r.Have > 0 && r.Unit != "" {
@@ -196,8 +200,8 @@ func (l *limitsPlot) drawGroup(p pen, rows []LimitRow, y vg.Length) vg.Length {
 	return bottom + limitAxis
 }
 
-// drawBar draws the harmless part of a row, and the harmful ones.
-func (l *limitsPlot) drawBar(p pen, r LimitRow, b box, s plotScale) {
+// drawBar draws the harmless part of a row, and the harmful ones. What it returns writes the texts, which come on top of lines.
+func (l *limitsPlot) drawBar(p pen, r LimitRow, b box, s plotScale) (texts func()) {
 	end := b.x0 // of what is harmless
 	if r.Harmless > 0 {
 		end = s.at(r.Harmless)
@@ -241,13 +245,15 @@ func (l *limitsPlot) drawBar(p pen, r LimitRow, b box, s plotScale) {
 	switch {
 	case r.NoEffect:
 		text = "no effect"
-	case len(r.Limits) == 0 && r.Harmless > 0:
+	case len(r.Limits) == 0 && r.Harmless > 0 && r.Have == 0:
 		text = "harmless up to " + r.Text + ", the most that was tried"
 	case r.Harmless == 0:
 		text = ""
 	}
-	p.right(end-9, b.midY(), barFace.fit(text, max(end-b.x0-18, 0)), barFace, calm)
-	if len(r.Limits) > 0 {
+	return func() {
+		if end-b.x0 > barFace.width(text)+18 {
+			p.right(end-9, b.midY(), text, barFace, calm)
+		}
 		l.drawHarms(p, r, b, from, s)
 	}
 }

@@ -231,6 +231,11 @@ type limits struct {
 // of each property is halved until it is shorter than 1 %, or 1 ms. Each magnitude is tried at all injection points of all calm runs. The same
 // seed gives the same sheet, whatever the number of workers.
 func (s *Search) Limits(ctx context.Context, shapes []Shape) (*Sheet, error) {
+	return s.limitsOf(ctx, shapes, limited())
+}
+
+// limitsOf is Limits for some of the quantities.
+func (s *Search) limitsOf(ctx context.Context, shapes []Shape, quantities []quantity) (*Sheet, error) {
 	l := &limits{Sheet: &Sheet{Rows: []Tolerance{}}, search: s, known: map[point]*seen{}}
 	if err := l.survey(ctx, shapes); err != nil || len(l.calm) == 0 {
 		return l.Sheet, err
@@ -238,7 +243,7 @@ func (s *Search) Limits(ctx context.Context, shapes []Shape) (*Sheet, error) {
 	run := l.calm[0].Calm.Resolve(l.calm[0].Calm.Runs[0])
 	var rows []*Tolerance
 	var todo []point
-	for _, q := range limited() {
+	for _, q := range quantities {
 		if q.replicas && run.Replicas == 0 {
 			continue
 		}
@@ -462,7 +467,12 @@ func (l *limits) part(ctx context.Context, calm int, at point) (*seen, error) {
 		y, err := l.calm[calm].send(ctx, &Task{Limit: task})
 		lost, died := errors.AsType[lostWorker](err)
 		switch {
-		case died && task.Count == 0: // which run it was is not known: one at a time
+		case died && task.Count == 0: // which run it was is not known: one at a time, of as many as there are
+			none := *task
+			none.From, none.Count = math.MaxInt32, 1
+			if z, err := l.calm[calm].send(ctx, &Task{Limit: &none}); err == nil {
+				part.sites = max(part.sites, z.Sites)
+			}
 			task.Count = 1
 			continue
 		case died:
@@ -487,7 +497,7 @@ func (l *limits) part(ctx context.Context, calm int, at point) (*seen, error) {
 		}
 		done := len(y.Trials) + len(y.Broken)
 		task.From += done
-		if done == 0 || task.From >= part.sites && part.sites > 0 {
+		if done == 0 || task.From >= part.sites {
 			return part, nil
 		}
 	}
