@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -151,7 +150,10 @@ func (f *limitsFlags) runLimits(c *cobra.Command) error {
 		return err
 	}
 	defer stop()
-	suits := append(slices.Clone(f.known.like(f.shape.Lock)), f.shape.Lock)[0]
+	suits := f.shape.Lock
+	if len(lib.Like) > 0 { // workloads suit locks of the literature
+		suits = lib.Like[0]
+	}
 	sheet, err := withProgress(c, s, func() (*search.Sheet, error) { return s.Limits(c.Context(), f.shape.Each(suits)) })
 	if err != nil {
 		return err

@@ -174,7 +174,7 @@ func (y *limitsText) table() {
 				name = ""
 			}
 			harmless := "-"
-			if e.Harmless > 0 {
+			if e.Harmless > 0 || t.Unit == search.Number {
 				harmless = t.Text(e.Harmless)
 			}
 			breaks := string(e.Assumption)

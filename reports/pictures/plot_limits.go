@@ -336,7 +336,7 @@ func (l *limitsPlot) drawHave(p pen, r LimitRow, b box, s plotScale) {
 	p.polygon(ink, p.at(x-7, b.y0-6), p.at(x+7, b.y0-6), p.at(x, b.y0+5))
 	w := strongFace.width(text)
 	left := x + 8
-	if left+w > figureWidth-outer {
+	if !r.Within && x-8-w > b.x0 || left+w > figureWidth-outer { // what is harmful keeps its label
 		left = x - 8 - w
 	}
 	p.fill(box{left - 3, b.midY() - 11, left + w + 3, b.midY() + 11}, white)
