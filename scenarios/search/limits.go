@@ -203,18 +203,17 @@ type point struct {
 	magnitude int64
 }
 
-// A place is a site of one of the calm runs.
+// A sitePlace is a site of one of the calm runs.
 type sitePlace struct{ calm, site int }
 
 // seen is what came of a point, in all calm runs.
 type seen struct {
-	trials          map[sitePlace]Trial
-	first           map[Harm]sitePlace
-	sites           int
-	runs            int
-	unproved, idle  int
-	broken          *Broken
-	granted, denied int
+	trials         map[sitePlace]Trial
+	first          map[Harm]sitePlace
+	sites          int
+	runs           int
+	unproved, idle int
+	broken         *Broken
 }
 
 // limits is a sheet in the making.
@@ -345,7 +344,7 @@ func (q quantity) step(m int64) int64 {
 	return 1
 }
 
-// between returns a round magnitude between two; ok is false if they are near enough.
+// halve returns a round magnitude between two; ok is false if they are near enough.
 func (q quantity) halve(lo, hi int64) (middle int64, ok bool) {
 	step := q.step(lo)
 	if hi-lo <= step {
