@@ -10,7 +10,7 @@ var shownCommand = regexp.MustCompile("(?s)(<!-- command:[^>]*-->\n```\n\\$ lock
 
 // The output of commands in the documentation is what they print.
 func TestDocumentedCommands(t *testing.T) {
-	for _, file := range []string{"../../README.md", "../../docs/commands.md", "../../docs/exploring.md", "../../docs/why.md"} {
+	for _, file := range []string{"../../README.md", "../../docs/commands.md", "../../docs/exploring.md", "../../docs/why.md", "../../docs/limits.md"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -26,6 +26,10 @@ func (k known) complete(root *cobra.Command) {
 	for _, name := range search.AxisNames() {
 		axes = append(axes, name+"=")
 	}
+	var limits []string
+	for _, name := range search.LimitNames() {
+		limits = append(limits, name+"=")
+	}
 	flags := map[string]cobra.CompletionFunc{
 		"lock":        k.completeLock,
 		"on":          among(play.OnSim, play.OnReal),
@@ -37,6 +41,7 @@ func (k known) complete(root *cobra.Command) {
 		"resource":    among(clients.Resources()...),
 		"pool":        among("warm"),
 		"grid":        cobra.FixedCompletions(axes, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp),
+		"have":        cobra.FixedCompletions(limits, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp),
 		"out":         cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		"against":     filesEnding("json"),
 		"junit":       filesEnding("xml"),
@@ -48,7 +53,8 @@ func (k known) complete(root *cobra.Command) {
 	args := map[string]cobra.CompletionFunc{
 		"run": k.runs(-1, "txtar"), "matrix": k.runs(-1, "txtar"), "show": k.runs(2, "txtar", "jsonl"), "explore": k.runs(1, "txtar"),
 		"clocks": k.runs(-1, "txtar", "jsonl"), "replay": filesEnding("txtar"), "why": k.runs(1, "txtar"), "check": filesEnding("jsonl", "txtar"),
-		"serve": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		"limits": k.oneLock,
+		"serve":  cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	}
 	for _, kind := range rowKinds {
 		args[kind.name] = k.runs(-1, "txtar", "jsonl")
@@ -103,6 +109,14 @@ func (k known) completeLock(_ *cobra.Command, _ []string, typed string) ([]cobra
 		all = append(all, cobra.CompletionWithDesc(l.Name, reports.Visible(l.About)))
 	}
 	return continued(typed, all), cobra.ShellCompDirectiveNoFileComp
+}
+
+// oneLock completes the only argument, a lock or a library.
+func (k known) oneLock(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return k.completeLock(c, args, typed)
 }
 
 // runs completes the name of a scenario or, after a slash, of one of its runs. If no scenario matches, it completes files with the given

@@ -52,6 +52,9 @@ func TestCompletion(t *testing.T) {
 		{"explore --persistence ", "aof-always", ""},
 		{"explore --resource ", "fenced", ""},
 		{"explore --grid ", "pause=,ttl=", ""},
+		{"limits red", "redlock,redsync", "txtar"},
+		{"limits single ", ":4", "redlock"},
+		{"limits single --have ", "pause=,drift=", ""},
 		{"run --on ", "sim,redis", "both"},
 		{"matrix --on ", "sim,both", ""},
 	} {

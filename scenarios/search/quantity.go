@@ -38,32 +38,33 @@ const (
 )
 
 // longestMagnitude keeps runs within about a day of virtual time.
-const longestMagnitude = int64(time.Hour)
+const longestMagnitude = time.Hour
 
 // mostDriftPPM is almost a clock at double speed, or one that stands still.
 const mostDriftPPM = 900_000
 
 var quantities = []quantity{
-	{name: "ttl", about: "TTL", unit: Seconds, min: int64(minShapeTTL), max: longestMagnitude,
+	{name: "ttl", about: "TTL", unit: Seconds, min: int64(minShapeTTL), max: int64(longestMagnitude),
 		set: func(s *Shape, v int64) { s.TTL = time.Duration(v) }},
 	{name: "nodes", about: "lock nodes", unit: Number, min: 1, max: 9,
 		set: func(s *Shape, v int64) { s.Nodes = int(v) }},
 	{name: "clients", about: "clients", unit: Number, min: minShapeClients, max: maxShapeClients,
 		set: func(s *Shape, v int64) { s.Clients = int(v) }},
-	{name: "pause", about: "a client pauses", unit: Seconds, max: longestMagnitude, kind: script.Pausing},
-	{name: "delay", about: "one message to or from a lock node is late", unit: Seconds, max: longestMagnitude, kind: script.Delaying},
-	{name: "late-write", about: "one message to or from the resource is late", unit: Seconds, max: longestMagnitude, kind: script.LateWrite},
-	{name: "jump", about: "the wall clock of a lock node jumps", unit: Seconds, min: -longestMagnitude, max: longestMagnitude, kind: script.Jumping,
+	{name: "pause", about: "a client pauses", unit: Seconds, max: int64(longestMagnitude), kind: script.Pausing},
+	{name: "delay", about: "one message to or from a lock node is late", unit: Seconds, max: int64(longestMagnitude), kind: script.Delaying},
+	{name: "late-write", about: "one message to or from the resource is late", unit: Seconds, max: int64(longestMagnitude), kind: script.LateWrite},
+	{name: "jump", about: "the wall clock of a lock node jumps", unit: Seconds, min: -int64(longestMagnitude), max: int64(longestMagnitude), kind: script.Jumping,
 		fits: func(m *history.Meta, p Perturbation) bool {
 			return !slices.Contains(m.Clients, script.FaultOf(p.Steps[0]).Target())
 		}},
+	{name: "client-jump", about: "the wall clock of a client jumps", unit: Seconds, min: -int64(longestMagnitude), max: int64(longestMagnitude), kind: script.ClientJumping},
 	{name: "drift", about: "the clocks of a client or a lock node drift", unit: PPM, min: -mostDriftPPM, max: mostDriftPPM, kind: script.Drifting},
-	{name: "stall", about: "a lock node pauses", unit: Seconds, max: longestMagnitude, kind: script.Stalling},
-	{name: "down", about: "a lock node is down", unit: Seconds, max: longestMagnitude, kind: script.Crashing},
-	{name: "empty", about: "a lock node is down, and comes back empty", unit: Seconds, max: longestMagnitude, kind: script.Emptying},
-	{name: "lag", about: "a replica lags behind", unit: Seconds, max: longestMagnitude, kind: script.Cutting, replicas: true,
+	{name: "stall", about: "a lock node pauses", unit: Seconds, max: int64(longestMagnitude), kind: script.Stalling},
+	{name: "down", about: "a lock node is down", unit: Seconds, max: int64(longestMagnitude), kind: script.Crashing},
+	{name: "empty", about: "a lock node is down, and comes back empty", unit: Seconds, max: int64(longestMagnitude), kind: script.Emptying},
+	{name: "lag", about: "a replica lags behind", unit: Seconds, max: int64(longestMagnitude), kind: script.Cutting, replicas: true,
 		fits: cutsReplica},
-	{name: "failover", about: "the primary crashes, and a replica takes over", unit: Seconds, max: longestMagnitude, kind: script.FailingOver, replicas: true,
+	{name: "failover", about: "the primary crashes, and a replica takes over", unit: Seconds, max: int64(longestMagnitude), kind: script.FailingOver, replicas: true,
 		fits: func(_ *history.Meta, p Perturbation) bool { return len(p.Steps) == 2 }},
 }
 

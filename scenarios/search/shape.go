@@ -24,6 +24,9 @@ type Shape struct {
 	Resource    string        // default plain
 	TTL         time.Duration // default 10 s, or that of the workload
 	Workload    Workload      // default Once
+	// Work is how long a client works under its lease; default as the workload has it. Clients that extend late extend after eight
+	// tenths of the TTL.
+	Work time.Duration
 	// Extend has each client extend its lease once while it holds it.
 	Extend bool
 }
@@ -47,6 +50,9 @@ func (s Shape) Calm() (*script.Scenario, error) {
 	}
 	if s.TTL < minShapeTTL {
 		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", history.FormatDuration(s.TTL), history.FormatDuration(minShapeTTL))
+	}
+	if s.Work < 0 || s.Work > longestMagnitude {
+		return nil, fmt.Errorf("work of %s: it must be between 0s and %s", history.FormatDuration(s.Work), history.FormatDuration(longestMagnitude))
 	}
 	if s.Resource == script.Counter {
 		return nil, errors.New("resource counter: it takes increments, but an exploration writes")
@@ -87,7 +93,7 @@ func (s Shape) lane(i int) script.Lane {
 			first, last = fmt.Sprint(value, 2*turn), fmt.Sprint(value, 2*turn+1)
 		}
 		lane.Steps = append(lane.Steps, script.Write{Value: first})
-		lane.Steps = append(lane.Steps, s.Workload.work(s.TTL, s.Extend)...)
+		lane.Steps = append(lane.Steps, s.Workload.work(s.TTL, s.Work, s.Extend)...)
 		lane.Steps = append(lane.Steps, script.Write{Value: last}, script.Release{})
 	}
 	return lane

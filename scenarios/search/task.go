@@ -16,6 +16,7 @@ type Task struct {
 	Survey *survey    `json:"survey,omitempty"`
 	Expand *Expansion `json:"expand,omitempty"`
 	Cells  *cells     `json:"cells,omitempty"`
+	Limit  *limiting  `json:"limit,omitempty"`
 	Shrink *shrinking `json:"shrink,omitempty"`
 	Walk   *walks     `json:"walk,omitempty"`
 	// Replays are played instead, if there are any.
@@ -46,6 +47,7 @@ type Result struct {
 	Events    int       `json:"events,omitempty"` // of the calm run
 	Sites     int       `json:"sites,omitempty"`  // how many perturbations of it are possible
 	Cells     []Tally   `json:"cells,omitempty"`
+	Granted   []bool    `json:"granted,omitempty"` // of a limiting: in which of its trials a client got the lock
 
 	Shrunk  *Counterexample `json:"shrunk,omitempty"`
 	Refused string          `json:"refused,omitempty"` // why nothing was shrunk
@@ -92,6 +94,8 @@ func (t *Task) run(ctx context.Context, calm *script.Scenario, build clients.New
 			t.Expand.run(ctx, x, t, seed, y)
 		case t.Cells != nil:
 			t.Cells.run(ctx, x, y)
+		case t.Limit != nil:
+			t.Limit.run(ctx, x, seed, y)
 		case t.Shrink != nil:
 			t.Shrink.run(ctx, x, seed, y)
 		case t.Walk != nil:

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -84,18 +85,29 @@ func (w Workload) times() int {
 	return 1
 }
 
-// work returns the steps of a client between its first write and its last. If extend is set, it extends its lease.
-func (w Workload) work(ttl time.Duration, extend bool) (steps []script.Step) {
+// usual is how long a client works under its lease, unless the shape says otherwise.
+func (w Workload) usual(ttl time.Duration) time.Duration {
+	if w == Late || w == Beyond {
+		return 12 * ttl / 10
+	}
+	return 3 * ttl / 10
+}
+
+// work returns the steps of a client between its first write and its last: so much work. If extend is set, it extends its lease.
+func (w Workload) work(ttl, work time.Duration, extend bool) (steps []script.Step) {
+	work = cmp.Or(work, w.usual(ttl))
+	late := 8 * ttl / 10
 	switch {
-	case w == Late:
-		return []script.Step{script.Sleep{For: 8 * ttl / 10}, script.Extend{}, script.Sleep{For: 4 * ttl / 10}}
-	case extend:
+	case w == Late && work > late:
+		return []script.Step{script.Sleep{For: late}, script.Extend{}, script.Sleep{For: work - late}}
+	case extend || w == Late:
 		steps = append(steps, script.Extend{})
 	}
+	steps = append(steps, script.Sleep{For: work})
 	if w == Beyond {
-		return append(steps, script.Sleep{For: 12 * ttl / 10}, script.Check{})
+		steps = append(steps, script.Check{})
 	}
-	return append(steps, script.Sleep{For: 3 * ttl / 10})
+	return steps
 }
 
 // suits reports whether a workload is one for a lock: its extensions are of use only to a lock with a variant in the literature that
@@ -124,3 +136,6 @@ func (s Shape) Each(lock string) (all []Shape) {
 	}
 	return all
 }
+
+// Work is how long a client works under its lease, by default.
+func (w Workload) Work(ttl time.Duration) time.Duration { return w.usual(ttl) }

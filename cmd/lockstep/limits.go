@@ -1,0 +1,212 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/clients"
+	"lockstep/reports"
+	"lockstep/reports/pictures"
+	"lockstep/scenarios/files"
+	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
+)
+
+// limitsFlags are the options of lockstep limits.
+type limitsFlags struct {
+	exploreFlags
+	have     []string
+	haves    []search.Have
+	svg, png string
+}
+
+func newLimits(k known) *cobra.Command {
+	f := &limitsFlags{exploreFlags: exploreFlags{known: k, seed: 1}}
+	c := &cobra.Command{
+		Use:   "limits LOCK",
+		Short: "Find out how long a pause, how late a message, how wrong a clock a lock tolerates",
+		Long: `Limits makes a sheet of tolerances for a lock as you configure it: up to which pause, delay, jump or
+drift of a clock, outage and so on each property holds. Lay it beside the worst pauses and clocks
+that you measure.
+
+The runs are those of lockstep explore: clients contend, write, work and release, and nothing goes
+wrong. One perturbation comes at every injection point of them, first with about a dozen magnitudes,
+up to three TTLs or a drift of 10 %. Then the least harmful one of each property is narrowed down by
+bisection, to 1 % or 1 ms. If harm comes and goes as a magnitude grows, harm between two of the
+magnitudes that were tried can be missed.
+
+How much is harmless depends on how long your clients work: say so with --work. --have compares the
+sheet with what you have, and marks what is within. A jump or a drift without a sign has to be
+within in both directions.
+
+The quantities:
+` + limitsHelp() + `
+
+Exit status: 0 everything in --have is within; 1 something is not; 2 all runs prove nothing, or a run
+was different the second time; 3 something could not be run, or was interrupted.`,
+		Example: `  lockstep limits single
+  lockstep limits redlock --nodes 5 --ttl 30s --work 5s --png limits.png
+  lockstep limits redsync --nodes 3 --have pause=1.2s,drift=200ppm,jump=-300ms
+  lockstep limits single --replicas 1 --out limits
+  lockstep limits fenced --resource fenced --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("limits takes one LOCK, as in lockstep limits redlock, and not %d; see lockstep list", len(args))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			f.shape.Lock = args[0]
+			if err := f.checkLimits(c); err != nil {
+				return err
+			}
+			return f.runLimits(c)
+		},
+	}
+	fl := c.Flags()
+	fl.IntVar(&f.shape.Nodes, "nodes", 0, "lock nodes (default 3 for a lock that asks a majority, otherwise 1)")
+	fl.IntVar(&f.shape.Replicas, "replicas", 0, "replicas of n1")
+	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
+	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": clients are already connected when a run begins")
+	fl.StringVar(&f.shape.Resource, "resource", script.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))
+	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock")
+	fl.DurationVar(&f.shape.Work, "work", 0, "how long a client works under its lease (default 0.3 TTL, and 1.2 TTL where leases are extended or renewed)")
+	fl.Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N`")
+	fl.StringSliceVar(&f.have, "have", nil, "what you have, `NAME=VALUE,...`, such as pause=1.2s,drift=200ppm,jump=-300ms,lost-nodes=1")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	fl.Var((*fileValue)(&f.svg), "svg", "draw the sheet to `FILE` as SVG")
+	fl.Var((*fileValue)(&f.png), "png", "draw the sheet to `FILE` as PNG")
+	fl.Var((*fileValue)(&f.out), "out", "save the runs on either side of each limit to `DIR` as scenario files")
+	fl.IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
+	memoryFlag(c, &f.memory)
+	return c
+}
+
+// limitsHelp lists the quantities.
+func limitsHelp() string {
+	var b strings.Builder
+	for _, name := range search.LimitNames() {
+		fmt.Fprintf(&b, "  %-12s %s\n", name, search.LimitAbout(name))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (f *limitsFlags) checkLimits(c *cobra.Command) error {
+	switch {
+	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
+		return fmt.Errorf("--nodes %d: a lock needs at least one", f.shape.Nodes)
+	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
+		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
+	case c.Flags().Changed("work") && f.shape.Work <= 0:
+		return fmt.Errorf("--work %v: it must be longer than 0s", f.shape.Work)
+	case tooLittle(f.memory):
+		return errTooLittle(f.memory)
+	case f.workers < 0:
+		return fmt.Errorf("--workers %d: it must not be negative", f.workers)
+	}
+	if err := f.known.check(f.shape.Lock); err != nil {
+		return err
+	}
+	for _, text := range f.have {
+		h, err := search.ParseHave(text)
+		if err != nil {
+			return fmt.Errorf("--have: %w", err)
+		}
+		if search.LimitNeedsReplica(h.Quantity) && f.shape.Replicas == 0 {
+			return fmt.Errorf("--have: %s is for a lock node with a replica; add --replicas 1", h.Quantity)
+		}
+		for _, other := range f.haves {
+			if other.Quantity == h.Quantity && (other.Sign == h.Sign || other.Sign*h.Sign == 0) {
+				return fmt.Errorf("--have: %s occurs twice", h.Quantity)
+			}
+		}
+		f.haves = append(f.haves, h)
+	}
+	if f.shape.Nodes == 0 {
+		f.shape.Nodes = f.known.nodes(f.shape.Lock)
+	}
+	if err := makeRoom(nil, target{"svg", f.svg}, target{"png", f.png}); err != nil {
+		return err
+	}
+	return makeOut(f.out)
+}
+
+// runLimits makes the sheet, prints it, and saves what was asked for.
+func (f *limitsFlags) runLimits(c *cobra.Command) error {
+	build, err := f.known.find(f.shape.Lock)
+	if err != nil {
+		return err
+	}
+	lib, _ := f.known.library(f.shape.Lock)
+	s := &search.Search{Lock: f.shape.Lock, Seed: f.seed, Restless: lib.Restless, Workers: f.workers, New: build}
+	stop, err := f.start(s)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	suits := f.shape.Lock
+	if len(lib.Like) > 0 { // workloads suit locks of the literature
+		suits = lib.Like[0]
+	}
+	sheet, err := withProgress(c, s, func() (*search.Sheet, error) { return s.Limits(c.Context(), f.shape.Each(suits)) })
+	if err != nil {
+		return err
+	}
+	y := &limitsText{w: c.OutOrStdout(), flags: f, Sheet: sheet, restless: lib.Restless}
+	if f.out != "" {
+		if err := y.save(c); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		err = y.json()
+	} else {
+		y.print()
+	}
+	for _, file := range []struct {
+		name  string
+		write func(*pictures.Plot, io.Writer) error
+	}{{f.svg, (*pictures.Plot).WriteSVG}, {f.png, (*pictures.Plot).WritePNG}} {
+		if file.name == "" || err != nil {
+			continue
+		}
+		if len(sheet.Rows) == 0 {
+			return errors.New("nothing was perturbed, so there is nothing to draw")
+		}
+		if err = writeFile(c.Context(), file.name, func(w io.Writer) error { return file.write(y.plot(), w) }); err == nil && !f.json {
+			fmt.Fprintf(y.w, "written: %s\n", reports.Visible(file.name))
+		}
+	}
+	return cmp.Or(err, y.status())
+}
+
+// save writes the runs on either side of each limit.
+func (y *limitsText) save(c *cobra.Command) error {
+	y.files = map[*search.Side]string{}
+	for i := range y.Rows {
+		t := &y.Rows[i]
+		for _, e := range t.Limits {
+			for _, side := range []struct {
+				*search.Side
+				word string
+			}{{e.Below, "below"}, {e.Above, "above"}} {
+				if side.Side == nil {
+					continue
+				}
+				name := strings.ReplaceAll(fmt.Sprintf("limit-%s-%s-%s-%s.txtar", y.flags.shape.Lock, t.Name(), e.Harm, side.word), " ", "-")
+				file := filepath.Join(y.flags.out, name)
+				if err := files.Write(c.Context(), file, []byte(side.Page.String())); err != nil {
+					return err
+				}
+				y.files[side.Side] = file
+			}
+		}
+	}
+	return nil
+}

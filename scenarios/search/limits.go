@@ -1,0 +1,677 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lockstep/checker"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+	"lockstep/sim/history"
+)
+
+// A Sheet says how much of each perturbation a lock tolerates, one at a time: up to which magnitude each property holds in some calm
+// runs, wherever in them the perturbation comes.
+type Sheet struct {
+	TTL  time.Duration `json:"ttl_ns"`
+	Calm []SheetRun    `json:"calm"`
+	Rows []Tolerance   `json:"rows"`
+
+	Runs     int `json:"runs"`
+	Unproved int `json:"unproved"` // runs that prove nothing, those that do not end included
+	// Broken are the first runs that did not end, one for each quantity.
+	Broken []Broken `json:"broken,omitempty"`
+}
+
+// A SheetRun is one of the runs that are perturbed.
+type SheetRun struct {
+	Workload Workload `json:"workload"`
+	// Unfit says why it is not perturbed: it does not apply to the lock, does not end, proves nothing, or violates a property although
+	// nothing goes wrong. It is empty if it is perturbed.
+	Unfit string `json:"unfit,omitempty"`
+}
+
+// A Tolerance is how much of one perturbation a lock tolerates.
+type Tolerance struct {
+	Quantity string `json:"quantity"` // its name, as in [ParseHave]
+	Sign     int64  `json:"sign"`     // -1 for a clock that jumps back or is slow, otherwise 1
+	Unit     Unit   `json:"unit"`
+	Sites    int    `json:"sites"` // how many injection points the calm runs have
+	Runs     int    `json:"runs"`
+	Unproved int    `json:"unproved"`
+	Idle     int    `json:"no_effect"` // runs in which the perturbation had no effect
+	// Top is the greatest magnitude that was tried. Magnitudes are nanoseconds, ppm, or a number, and never negative.
+	Top int64 `json:"top"`
+	// Harmless is the greatest magnitude up to which every one that was tried violates nothing, and of which every run proves that. It is 0
+	// if there is none.
+	Harmless int64   `json:"harmless"`
+	Limits   []Limit `json:"limits"` // one for each harm, the least first
+	Rungs    []Rung  `json:"tried"`  // the magnitudes that were tried, ascending
+}
+
+// A Rung is a magnitude that was tried, and what came of it.
+type Rung struct {
+	Magnitude int64  `json:"magnitude"`
+	Harms     []Harm `json:"harms,omitempty"`
+	Unproved  int    `json:"unproved,omitempty"`
+}
+
+// A Harm is a property that is violated, or [NoLease].
+type Harm string
+
+// NoLease is the harm that no client gets the lock. It counts only where lock nodes are lost.
+const NoLease Harm = "no lease"
+
+// A Limit is where a perturbation begins to violate a property.
+type Limit struct {
+	Harm       Harm               `json:"harm"`
+	Assumption checker.Assumption `json:"assumption"` // what is to blame at the edge
+	// Harmless is the greatest magnitude that was tried below Harmful without this harm, in runs that prove something; 0 if there is none.
+	Harmless int64    `json:"harmless"`
+	Harmful  int64    `json:"harmful"` // the least magnitude with this harm
+	Workload Workload `json:"workload"`
+	Where    string   `json:"where"` // the injection point, in words
+	// Below and Above are the runs on either side, at the same injection point.
+	Below *Side `json:"below,omitempty"`
+	Above *Side `json:"above,omitempty"`
+}
+
+// A Side is a run on one side of an edge.
+type Side struct {
+	Plan  []Perturbation   `json:"plan"`
+	Page  *script.Scenario `json:"-"`
+	Token string           `json:"token"`
+}
+
+// NothingProved reports whether no perturbed run proves anything.
+func (s *Sheet) NothingProved() bool {
+	return !slices.ContainsFunc(s.Rows, func(t Tolerance) bool { return t.Runs > t.Unproved+t.Idle })
+}
+
+// Effective reports whether the perturbation had an effect in some run.
+func (t *Tolerance) Effective() bool { return t.Runs > t.Idle+t.Unproved }
+
+// Name names the quantity with its sign.
+func (t *Tolerance) Name() string {
+	signs := signWords[t.Unit]
+	switch {
+	case !findLimited(t.Quantity).signed():
+		return t.Quantity
+	case t.Sign < 0:
+		return t.Quantity + " " + signs[0]
+	}
+	return t.Quantity + " " + signs[1]
+}
+
+var signWords = map[Unit][2]string{Seconds: {"back", "ahead"}, PPM: {"slow", "fast"}}
+
+// About describes the perturbation.
+func (t *Tolerance) About() string { return findLimited(t.Quantity).about }
+
+// Text prints a magnitude of the quantity.
+func (t *Tolerance) Text(v int64) string { return findLimited(t.Quantity).text(v) }
+
+// lostNodes is the number of lock nodes that are down all the time. It is no axis of a map, since it has no single site.
+var lostNodes = quantity{name: "lost-nodes", about: "so many lock nodes are down from the start", unit: Number, max: 9, kind: script.Crashing}
+
+// limited lists the quantities of a sheet.
+func limited() []quantity {
+	all := slices.DeleteFunc(slices.Clone(quantities), func(q quantity) bool { return q.kind == "" })
+	return append(all, lostNodes)
+}
+
+// LimitNames lists the names of the quantities of a [Sheet].
+func LimitNames() []string {
+	var all []string
+	for _, q := range limited() {
+		all = append(all, q.name)
+	}
+	return all
+}
+
+// findLimited returns a quantity of a sheet, which must exist.
+func findLimited(name string) quantity {
+	if name == lostNodes.name {
+		return lostNodes
+	}
+	return findQuantity(name)
+}
+
+// signed reports whether the quantity has two directions.
+func (q quantity) signed() bool { return q.min < 0 }
+
+// tried lists the places of the perturbation at a magnitude, of which the sign counts.
+func (q quantity) tried(x *explorer, o *play.Outcome, magnitude int64) []Perturbation {
+	if q.name != lostNodes.name {
+		all := q.sites(x.calm, o)
+		for i, p := range all {
+			all[i] = p.sized(magnitude)
+		}
+		return all
+	}
+	var all []Perturbation
+	for _, some := range subsets(o.Run.Nodes, int(magnitude)) {
+		p := Perturbation{Kind: q.kind}
+		for _, i := range some {
+			p.Steps = append(p.Steps, script.AtStart{Fault: history.Crash{Process: fmt.Sprintf("n%d", i+1)}})
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// A limiting is the task of perturbing a calm run by one magnitude of a quantity, at each of its sites.
+type limiting struct {
+	Quantity  string `json:"quantity"`
+	Magnitude int64  `json:"magnitude"`
+	// From is the first site, and Count is how many there are; 0 stands for all.
+	From  int `json:"from,omitempty"`
+	Count int `json:"count,omitempty"`
+}
+
+func (l *limiting) run(ctx context.Context, x *explorer, seed uint64, y *Result) {
+	x.plan = nil
+	sites := findLimited(l.Quantity).tried(x, x.play(x.calm, x.calm.Runs[0], x.build, seed), l.Magnitude) // a survey has seen the run
+	y.Sites = len(sites)
+	start := time.Now()
+	for i, p := range sites {
+		switch {
+		case i < l.From || l.Count > 0 && i >= l.From+l.Count:
+			continue
+		case ctx.Err() != nil || time.Since(start) > shift:
+			return
+		}
+		t, o := x.try([]Perturbation{p}, seed)
+		y.Trials = append(y.Trials, t)
+		y.Granted = append(y.Granted, slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
+			return e.Kind == history.OK && e.Op == history.Acquire && o.Run.IsClient(e.Process)
+		}))
+	}
+}
+
+// A point is a magnitude of a quantity, of which the sign counts.
+type point struct {
+	quantity  string
+	magnitude int64
+}
+
+// A sitePlace is a site of one of the calm runs.
+type sitePlace struct{ calm, site int }
+
+// seen is what came of a point, in all calm runs.
+type seen struct {
+	trials         map[sitePlace]Trial
+	first          map[Harm]sitePlace
+	sites          int
+	runs           int
+	unproved, idle int
+	broken         *Broken
+}
+
+// limits is a sheet in the making.
+type limits struct {
+	*Sheet
+	search *Search
+	calm   []*Search // with the calm run that each perturbs
+	known  map[point]*seen
+	done   int
+}
+
+// Limits finds out how much of each perturbation a lock tolerates, in the calm runs of some shapes, which differ only in their workloads.
+// First each quantity has about a dozen magnitudes, up to three TTLs or 10 %. Then the interval below the least harmful magnitude
+// of each property is halved until it is shorter than 1 %, or 1 ms. Each magnitude is tried at all injection points of all calm runs. The same
+// seed gives the same sheet, whatever the number of workers.
+func (s *Search) Limits(ctx context.Context, shapes []Shape) (*Sheet, error) {
+	return s.limitsOf(ctx, shapes, limited())
+}
+
+// limitsOf is Limits for some of the quantities.
+func (s *Search) limitsOf(ctx context.Context, shapes []Shape, quantities []quantity) (*Sheet, error) {
+	l := &limits{Sheet: &Sheet{Rows: []Tolerance{}}, search: s, known: map[point]*seen{}}
+	if err := l.survey(ctx, shapes); err != nil || len(l.calm) == 0 {
+		return l.Sheet, err
+	}
+	run := l.calm[0].Calm.Resolve(l.calm[0].Calm.Runs[0])
+	var rows []*Tolerance
+	var todo []point
+	for _, q := range quantities {
+		if q.replicas && run.Replicas == 0 {
+			continue
+		}
+		signs := []int64{1}
+		if q.signed() {
+			signs = append(signs, -1)
+		}
+		for _, sign := range signs {
+			t := &Tolerance{Quantity: q.name, Sign: sign, Unit: q.unit, Limits: []Limit{}}
+			rows = append(rows, t)
+			ladder := q.ladder(l.TTL, run.Nodes)
+			t.Top = ladder[len(ladder)-1]
+			for _, m := range ladder {
+				todo = append(todo, point{q.name, sign * m})
+			}
+		}
+	}
+	for len(todo) > 0 {
+		if err := l.play(ctx, todo); err != nil {
+			return nil, err
+		}
+		todo = nil
+		for _, t := range rows {
+			todo = append(todo, l.open(t)...)
+		}
+	}
+	for _, t := range rows {
+		if err := l.conclude(t); err != nil {
+			return nil, err
+		}
+		l.Rows = append(l.Rows, *t)
+	}
+	return l.Sheet, nil
+}
+
+// survey plays the calm runs, and keeps those that can be perturbed.
+func (l *limits) survey(ctx context.Context, shapes []Shape) error {
+	for _, shape := range shapes {
+		page, err := shape.Calm()
+		if err != nil {
+			return err
+		}
+		one := *l.search
+		one.Calm = page
+		l.TTL = page.TTL
+		y, err := one.survey(ctx)
+		if err != nil {
+			return err
+		}
+		c := SheetRun{Workload: cmp.Or(shape.Workload, Once)}
+		switch {
+		case len(y.Broken) > 0:
+			c.Unfit, _, _ = strings.Cut(y.Broken[0].Why, "\n")
+		case y.Differs != "":
+			return fmt.Errorf("%w: %s", ErrNotReproducible, y.Differs)
+		case y.Inapplicable != "":
+			c.Unfit = y.Inapplicable
+		case y.Trials[0].Class == Unproved:
+			c.Unfit = "it proves nothing, although nothing goes wrong"
+		case len(y.Trials[0].Faults) > 0:
+			f := y.Trials[0].Faults[0]
+			c.Unfit = fmt.Sprintf("it violates %s, although nothing goes wrong", f.Property)
+		default:
+			l.calm = append(l.calm, &one)
+		}
+		l.Calm = append(l.Calm, c)
+	}
+	return nil
+}
+
+// ladder lists the magnitudes that are tried first.
+func (q quantity) ladder(ttl time.Duration, nodes int) (all []int64) {
+	switch q.unit {
+	case Number:
+		for n := range min(nodes, int(q.max)) {
+			all = append(all, int64(n+1))
+		}
+		return all
+	case PPM:
+		return []int64{10, 100, 300, 1_000, 3_000, 8_000, 12_000, 20_000, 50_000, 100_000}
+	}
+	for d := time.Millisecond; d < ttl/10; d *= 10 {
+		all = append(all, int64(d))
+	}
+	for _, percent := range []time.Duration{10, 25, 50, 75, 95, 105, 130, 180, 300} {
+		all = append(all, min(int64((ttl*percent/100).Round(time.Millisecond)), q.max))
+	}
+	return slices.Compact(all)
+}
+
+// step is how near two magnitudes are of which one is harmful and the other one is not.
+func (q quantity) step(m int64) int64 {
+	switch q.unit {
+	case Seconds:
+		return max(m/100, int64(time.Millisecond))
+	case PPM:
+		return max(m/100, 10)
+	}
+	return 1
+}
+
+// halve returns a round magnitude between two; ok is false if they are near enough.
+func (q quantity) halve(lo, hi int64) (middle int64, ok bool) {
+	step := q.step(lo)
+	if hi-lo <= step {
+		return 0, false
+	}
+	middle = lo + (hi-lo)/2
+	if lo > 0 && hi > 3*lo {
+		middle = int64(math.Sqrt(float64(lo) * float64(hi)))
+	}
+	unit := int64(1)
+	for unit*10 <= step {
+		unit *= 10
+	}
+	middle = (middle + unit/2) / unit * unit
+	return min(max(middle, lo+1), hi-1), true
+}
+
+// magnitudes lists those of a row that were tried, ascending.
+func (l *limits) magnitudes(t *Tolerance) []int64 {
+	var all []int64
+	for p := range l.known {
+		if p.quantity == t.Quantity && p.magnitude*t.Sign > 0 {
+			all = append(all, p.magnitude*t.Sign)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (l *limits) seen(t *Tolerance, m int64) *seen { return l.known[point{t.Quantity, t.Sign * m}] }
+
+// harms lists what a row violates.
+func (l *limits) harms(t *Tolerance) []Harm {
+	all := map[Harm]bool{}
+	for _, m := range l.magnitudes(t) {
+		for h := range l.seen(t, m).first {
+			all[h] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// bracket returns the least magnitude with a harm, and the greatest one below it without; 0 if that is none.
+func (l *limits) bracket(t *Tolerance, h Harm) (lo, hi int64) {
+	for _, m := range l.magnitudes(t) {
+		if _, harms := l.seen(t, m).first[h]; harms {
+			return lo, m
+		}
+		lo = m
+	}
+	return lo, 0
+}
+
+// open lists the points to try next for a row.
+func (l *limits) open(t *Tolerance) []point {
+	var all []point
+	for _, h := range l.harms(t) {
+		lo, hi := l.bracket(t, h)
+		if m, ok := findLimited(t.Quantity).halve(lo, hi); ok {
+			p := point{t.Quantity, t.Sign * m}
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// play makes the workers play points in all calm runs.
+func (l *limits) play(ctx context.Context, points []point) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	type job struct {
+		at   point
+		calm int
+	}
+	todo := make(chan job, len(points)*len(l.calm))
+	for _, p := range points {
+		l.known[p] = &seen{trials: map[sitePlace]Trial{}, first: map[Harm]sitePlace{}}
+		for i := range l.calm {
+			if p.quantity != lostNodes.name || i == 0 {
+				todo <- job{p, i}
+			}
+		}
+	}
+	close(todo)
+	var hands sync.WaitGroup
+	var mu sync.Mutex
+	all := l.done + len(todo)
+	for range l.search.WorkerCount() {
+		hands.Go(func() {
+			for j := range todo {
+				if ctx.Err() != nil {
+					return
+				}
+				part, err := l.part(ctx, j.calm, j.at)
+				if err != nil {
+					cancel(err)
+					return
+				}
+				mu.Lock()
+				l.known[j.at].merge(part)
+				if l.done++; l.search.Progress != nil {
+					l.search.Progress(l.done, all)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	hands.Wait()
+	return context.Cause(ctx)
+}
+
+// part plays a point in one calm run, as often as necessary to have tried all sites. A run that does not end proves nothing.
+func (l *limits) part(ctx context.Context, calm int, at point) (*seen, error) {
+	part := &seen{trials: map[sitePlace]Trial{}, first: map[Harm]sitePlace{}}
+	task := &limiting{Quantity: at.quantity, Magnitude: at.magnitude}
+	for {
+		y, err := l.calm[calm].send(ctx, &Task{Limit: task})
+		lost, died := errors.AsType[lostWorker](err)
+		switch {
+		case died && task.Count == 0: // which run it was is not known: one at a time, of as many as there are
+			none := *task
+			none.From, none.Count = math.MaxInt32, 1
+			if z, err := l.calm[calm].send(ctx, &Task{Limit: &none}); err == nil {
+				part.sites = max(part.sites, z.Sites)
+			}
+			task.Count = 1
+			continue
+		case died:
+			y = &Result{Broken: []Broken{{Why: lost.Error()}}, Sites: part.sites}
+		case err != nil:
+			return nil, err
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx) // the worker may have returned early
+		case y.Differs != "":
+			return nil, fmt.Errorf("%w: %s", ErrNotReproducible, y.Differs)
+		}
+		part.sites = max(part.sites, y.Sites)
+		for i, t := range y.Trials {
+			part.count(sitePlace{calm, task.From + i}, t, at.quantity == lostNodes.name && !y.Granted[i])
+		}
+		for i := range y.Broken {
+			part.runs++
+			part.unproved++
+			if part.broken == nil {
+				part.broken = &y.Broken[i]
+			}
+		}
+		done := len(y.Trials) + len(y.Broken)
+		task.From += done
+		if done == 0 || task.From >= part.sites {
+			return part, nil
+		}
+	}
+}
+
+// count adds a run.
+func (s *seen) count(at sitePlace, t Trial, denied bool) {
+	s.trials[at] = t
+	s.runs++
+	switch t.Class {
+	case Unproved:
+		s.unproved++
+	case Idle:
+		s.idle++
+	}
+	harm := func(h Harm) {
+		if _, known := s.first[h]; !known {
+			s.first[h] = at
+		}
+	}
+	for _, f := range t.Faults {
+		harm(Harm(f.Property))
+	}
+	if denied {
+		harm(NoLease)
+	}
+}
+
+// merge adds what came of a point in another calm run.
+func (s *seen) merge(o *seen) {
+	maps.Copy(s.trials, o.trials)
+	for h, at := range o.first {
+		if before, known := s.first[h]; !known || at.calm < before.calm {
+			s.first[h] = at
+		}
+	}
+	s.sites += o.sites
+	s.runs += o.runs
+	s.unproved += o.unproved
+	s.idle += o.idle
+	if s.broken == nil {
+		s.broken = o.broken
+	}
+}
+
+// conclude fills in a row once its points are known.
+func (l *limits) conclude(t *Tolerance) error {
+	clean := true
+	counted := l.harms(t)
+	for _, m := range l.magnitudes(t) {
+		s := l.seen(t, m)
+		tried := Rung{Magnitude: m, Unproved: s.unproved}
+		for _, h := range counted {
+			if _, harms := s.first[h]; harms {
+				tried.Harms = append(tried.Harms, h)
+			}
+		}
+		t.Rungs = append(t.Rungs, tried)
+		if clean = clean && len(tried.Harms) == 0 && s.unproved == 0; clean {
+			t.Harmless = m
+		}
+		t.Sites = max(t.Sites, s.sites)
+		t.Runs += s.runs
+		t.Unproved += s.unproved
+		t.Idle += s.idle
+		if s.broken != nil && !slices.ContainsFunc(l.Broken, func(b Broken) bool { return b.Why == s.broken.Why }) {
+			l.Broken = append(l.Broken, *s.broken)
+		}
+	}
+	l.Runs += t.Runs
+	l.Unproved += t.Unproved
+	for _, h := range counted {
+		e, err := l.edge(t, h)
+		if err != nil {
+			return err
+		}
+		t.Limits = append(t.Limits, e)
+	}
+	slices.SortStableFunc(t.Limits, func(a, b Limit) int { return cmp.Compare(a.Harmful, b.Harmful) })
+	return nil
+}
+
+// edge describes where a harm begins.
+func (l *limits) edge(t *Tolerance, h Harm) (Limit, error) {
+	_, hi := l.bracket(t, h)
+	e := Limit{Harm: h, Harmful: hi}
+	at := l.seen(t, hi).first[h]
+	above := l.seen(t, hi).trials[at]
+	e.Workload = l.workload(at.calm)
+	for _, f := range above.Faults {
+		if Harm(f.Property) == h {
+			e.Assumption = f.Assumption
+			break
+		}
+	}
+	if h == NoLease {
+		e.Assumption = checker.DurableNodes
+	}
+	if len(above.Plan) > 0 {
+		e.Where = where(l.calm[at.calm].Calm, above.Plan[0])
+	}
+	if t.Unit == Number {
+		e.Where = "from the start"
+	}
+	var err error
+	if e.Above, err = l.side(at.calm, above); err != nil {
+		return e, err
+	}
+	for _, m := range l.magnitudes(t) { // those with runs that prove nothing are passed over
+		if s := l.seen(t, m); m < hi && s.unproved == 0 {
+			e.Harmless = m
+		} else {
+			break
+		}
+	}
+	if e.Harmless > 0 {
+		if below, ok := l.seen(t, e.Harmless).trials[at]; ok && t.Unit != Number {
+			e.Below, err = l.side(at.calm, below)
+		}
+	}
+	return e, err
+}
+
+// workload is that of a calm run that is perturbed.
+func (l *limits) workload(i int) Workload {
+	for _, c := range l.Calm {
+		if c.Unfit != "" {
+			continue
+		}
+		if i == 0 {
+			return c.Workload
+		}
+		i--
+	}
+	return ""
+}
+
+// side returns a run of an edge.
+func (l *limits) side(calm int, t Trial) (*Side, error) {
+	page := l.calm[calm].Page(Found{Trial: t})
+	token, err := page.Token()
+	return &Side{Plan: t.Plan, Page: page, Token: token}, err
+}
+
+// where names the place of a perturbation in words, without its magnitude.
+func where(calm *script.Scenario, p Perturbation) string {
+	if p.Client != "" {
+		for _, lane := range calm.Lanes {
+			if lane.Process == p.Client {
+				step := script.Once(lane.Steps[p.Before])
+				if _, acquires := step.(script.Acquire); acquires {
+					step = script.Acquire{}
+				}
+				return fmt.Sprintf("%s before %s", p.Client, step)
+			}
+		}
+	}
+	f := script.FaultOf(p.Steps[0])
+	switch s := p.Steps[0].(type) {
+	case script.When:
+		return fmt.Sprintf("%s when %s", f.Target(), s.Event)
+	case script.AtStart:
+		if c, ok := f.(history.Chosen); ok {
+			message := c.What
+			if c.Reply {
+				message = "reply to " + message
+			}
+			return history.FormatNth(c.Nth) + message + " " + c.Link.String()
+		}
+	}
+	return f.Target() + " from the start"
+}
+
+// LimitAbout describes a quantity of a [Sheet], by its name.
+func LimitAbout(name string) string { return findLimited(name).about }
+
+// LimitNeedsReplica reports whether a quantity of a [Sheet] is for lock nodes with a replica only.
+func LimitNeedsReplica(name string) bool { return findLimited(name).replicas }
