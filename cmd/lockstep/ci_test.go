@@ -58,7 +58,8 @@ func hostileFindings() []finding {
 			{At: time.Second, Process: bad, Kind: history.Invoke, Op: history.Acquire},
 			{At: 2 * time.Second, Process: bad, Kind: history.Fail, Op: history.Acquire, Error: bad},
 		}
-		o.Result = checker.Check(facts.Of(o.History), nil)
+		o.Facts = facts.Of(o.History)
+		o.Result = checker.Check(o.Facts, nil)
 		o.Result.Unmet = append(o.Result.Unmet, bad)
 		o.Result.Violations = append(o.Result.Violations, checker.Violation{Property: checker.LeaseExclusion, What: bad, Assumption: checker.Assumption(bad)})
 		g := finding{o: o, run: o.Name(), suite: bad, file: bad, line: 7, again: "lockstep show " + quoted(bad), reasons: []string{bad}, status: exitUnexpected}

@@ -210,8 +210,7 @@ func (f *exploreFlags) calm(c *cobra.Command, args []string) (all []calmRun, err
 	if f.shape.Nodes == 0 && !c.Flags().Changed("nodes") {
 		f.shape.Nodes = f.known.nodes(f.shape.Lock)
 	}
-	suits := append(slices.Clone(f.known.like(f.shape.Lock)), f.shape.Lock)[0]
-	for _, shape := range f.shape.Each(suits) {
+	for _, shape := range f.shape.Each(f.known.kind(f.shape.Lock)) {
 		page, err := shape.Calm()
 		if err != nil {
 			return nil, err

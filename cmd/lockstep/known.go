@@ -49,6 +49,14 @@ func (k known) like(name string) []string {
 	return nil
 }
 
+// kind is the lock of the literature that decides which workloads suit a lock: itself, or the one that a library is like.
+func (k known) kind(name string) string {
+	if l, ok := k.library(name); ok && len(l.Like) > 0 {
+		return l.Like[0]
+	}
+	return name
+}
+
 // names lists all locks and libraries.
 func (k known) names() []string {
 	var all []string

@@ -150,11 +150,7 @@ func (f *limitsFlags) runLimits(c *cobra.Command) error {
 		return err
 	}
 	defer stop()
-	suits := f.shape.Lock
-	if len(lib.Like) > 0 { // workloads suit locks of the literature
-		suits = lib.Like[0]
-	}
-	sheet, err := withProgress(c, s, func() (*search.Sheet, error) { return s.Limits(c.Context(), f.shape.Each(suits)) })
+	sheet, err := withProgress(c, s, func() (*search.Sheet, error) { return s.Limits(c.Context(), f.shape.Each(f.known.kind(f.shape.Lock))) })
 	if err != nil {
 		return err
 	}
