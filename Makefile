@@ -59,7 +59,7 @@ test-others:
 
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
-	$(GO) test -timeout 0 -run 'NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreAccuses|ExploreCatches' ./scenarios -args -all-draws
+	$(GO) test -timeout 0 -run 'NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches' ./scenarios -args -all-draws
 	$(GO) test -timeout 0 -run 'Counterfactual|HarmlessFaults' ./scenarios/search -args -all-draws
 
 .PHONY: pictures

@@ -628,7 +628,7 @@ func (c *calmRun) suspects(calm *attempt) [][]search.Perturbation {
 
 // search returns a search that the workers of the bench carry out.
 func (c *calmRun) search(seed uint64) *search.Search {
-	s := &search.Search{Calm: c.page, Lock: c.t.Name(), Seed: seed, Kinds: c.within, Restless: c.restless, New: c.newLock}
+	s := &search.Search{Calm: c.page, Lock: c.t.Name(), Seed: seed, Kinds: c.within, Restless: c.restless, Fixed: true, New: c.newLock}
 	if c.pool != nil {
 		s.Do = c.pool.Do
 	}

@@ -59,7 +59,7 @@ type Level struct {
 //
 // If ctx ends, it returns the result so far, with the error of ctx.
 func (s *Search) Bound(ctx context.Context, k int) (*Bounded, error) {
-	b := &Bounded{Bound: k, Kinds: s.kinds(), Orders: !s.fixed}
+	b := &Bounded{Bound: k, Kinds: s.kinds(), Orders: !s.Fixed}
 	err := s.bound(ctx, b)
 	b.Ended = errors.Is(err, errFound)
 	b.Interrupted = err != nil && !b.Ended && !errors.Is(err, ErrNotReproducible)

@@ -146,7 +146,7 @@ func (r *Reference) survey(ctx context.Context) error {
 	if r.usual != nil {
 		return nil
 	}
-	b := &Bounded{Bound: 1, Kinds: r.search.kinds(), Orders: true}
+	b := &Bounded{Bound: 1, Kinds: r.search.kinds(), Orders: !r.search.Fixed}
 	if err := r.search.bound(ctx, b); err != nil {
 		return fmt.Errorf("%s, for comparison: %w", r.Lock, err)
 	}

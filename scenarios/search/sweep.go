@@ -57,7 +57,7 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 	calm.Sweep, calm.Runs = nil, []script.Section{run}
 	one := *s
 	one.Calm, one.Lock, one.Seed = &calm, c.Run.Lock, cmp.Or(c.Seed, run.Seed, 1)
-	one.Kinds, one.Restless, one.New, one.most, one.fixed = c.Scenario.Sweep, c.Restless, c.New, sweptEvents, true
+	one.Kinds, one.Restless, one.New, one.most, one.Fixed = c.Scenario.Sweep, c.Restless, c.New, sweptEvents, true
 	sum := &play.Sweep{Kinds: c.Scenario.Sweep}
 	worst, err := one.position(ctx, c, nil)
 	if err != nil {
