@@ -31,7 +31,6 @@ var byChanceOf = []chanceOf{
 		"the same with a TTL of 50 ms, in 4 of 500 seeds"},
 	{"redlock-majority-down/redlock", retrying, checker.Inconclusive, 0,
 		"in 2 of 500 seeds the first Acquire of c2 lasts until n3 is back, at 15 s"},
-	{"single-node-down/single", retrying, checker.Unsafe, 9, "chance decides whether c2, which waits between its attempts, asks while the node is down"},
 	{"split-brain/single/later", retrying, checker.Unsafe, 1, "the delays between the attempts of redsync are random, and their sum may be longer than is allowed"},
 }
 
