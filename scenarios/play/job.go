@@ -3,6 +3,7 @@ package play
 import (
 	"cmp"
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,11 +80,13 @@ type job struct {
 
 // done is what a worker sends back.
 type done struct {
-	History  *history.History `json:"history,omitempty"`
-	Checksum string           `json:"checksum,omitempty"` // of the repetition
-	Repeat   string           `json:"repeat,omitempty"`   // how the repetition differed for its clients
-	Result   json.RawMessage  `json:"result,omitempty"`   // what the worker's [Task] returned
+	History  *history.History
+	Checksum string          // of the repetition
+	Repeat   string          // how the repetition differed for its clients
+	Result   json.RawMessage // what the worker's [Task] returned
 }
+
+func init() { gob.Register(&done{}) }
 
 // A Finder returns the lock that a run names; [clients.Find] finds those of the literature.
 type Finder func(lock string) (clients.New, error)
@@ -161,9 +164,9 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 	if out.Report != nil {
 		return crashed(c, r, out.Report)
 	}
-	var d done
-	if err := json.Unmarshal(out.Result, &d); err != nil {
-		return crashed(c, r, &workers.Report{Reason: "the worker's answer cannot be read: " + err.Error()})
+	d, ok := out.Result.(*done)
+	if !ok || d.History == nil {
+		return crashed(c, r, &workers.Report{Reason: "the worker sent no history"})
 	}
 	o := Judge(c.Scenario, r, d.History)
 	o.Repeat, o.Promise = d.Repeat, c.Promise
@@ -234,25 +237,25 @@ func Perform(ctx context.Context, data json.RawMessage, find Finder, task Task) 
 		}
 		return &done{History: o.History}, nil
 	}
-	o, err := Simulate(s, r, build, j.Seed)
-	if avoidsEnv(o, err) {
-		if own := workers.OwnConnection(func() { Simulate(s, r, build, j.Seed) }); own != nil {
+	h, err := record(nil, Variant{}, s, r, build, j.Seed)
+	if avoidsEnv(h, err) {
+		if own := workers.OwnConnection(func() { record(nil, Variant{}, s, r, build, j.Seed) }); own != nil {
 			return nil, own
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &done{History: o.History}
+	d := &done{History: h}
 	if j.Twice {
-		again, err := Simulate(s, r, build, j.Seed)
+		again, err := record(nil, Variant{}, s, r, build, j.Seed)
 		if err != nil {
 			return nil, err
 		}
 		if j.Restless {
-			d.Repeat = Difference(o, again)
+			d.Repeat = Difference(Judge(s, s.Resolve(r), h), Judge(s, s.Resolve(r), again))
 		} else {
-			d.Checksum = again.History.Meta.Checksum
+			d.Checksum = again.Meta.Checksum
 		}
 	}
 	return d, nil
@@ -260,23 +263,23 @@ func Perform(ctx context.Context, data json.RawMessage, find Finder, task Task) 
 
 // avoidsEnv reports whether the code under test seems to connect without its Env: it leaves goroutines of go-redis behind, sends
 // nothing to any node, or meets an error of the network of this machine.
-func avoidsEnv(o *Outcome, err error) bool {
+func avoidsEnv(h *history.History, err error) bool {
 	if leak, ok := errors.AsType[*sim.LeakError](err); ok {
 		return strings.Contains(leak.Stacks, "github.com/redis/go-redis/v9/")
 	}
 	if err != nil {
 		return false
 	}
-	known := o.History.Meta.Nodes
-	sent := slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
+	known := h.Meta.Nodes
+	sent := slices.ContainsFunc(h.Events, func(e history.Event) bool {
 		return e.Kind == history.Message && (slices.Contains(known, e.Process) || slices.Contains(known, e.By))
 	})
-	return !sent || meetsHost(o)
+	return !sent || meetsHost(h)
 }
 
 // meetsHost reports whether a lock got an error from the network of this machine, which it must not use in simulation.
-func meetsHost(o *Outcome) bool {
-	return slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
+func meetsHost(h *history.History) bool {
+	return slices.ContainsFunc(h.Events, func(e history.Event) bool {
 		return strings.Contains(e.Error, ": connect: ") || strings.Contains(e.Error, ": lookup ")
 	})
 }
@@ -305,8 +308,7 @@ func PerformHere(ctx context.Context, job json.RawMessage, find Finder, task Tas
 	if err != nil {
 		return workers.Outcome{Report: &workers.Report{Reason: err.Error()}}, nil
 	}
-	result, err := json.Marshal(d)
-	return workers.Outcome{Result: result}, err
+	return workers.Outcome{Result: d}, nil
 }
 
 // TaskJob returns the job of a worker that does its [Task] with the run of the case.
@@ -322,11 +324,8 @@ func (c Case) TaskJob(task any) (json.RawMessage, error) {
 
 // ReadTaskResult decodes what the [Task] of a worker returned.
 func ReadTaskResult(out workers.Outcome, result any) error {
-	var d done
-	if err := json.Unmarshal(out.Result, &d); err != nil {
-		return fmt.Errorf("scenarios: the worker's answer cannot be read: %w", err)
-	}
-	if d.Result == nil {
+	d, ok := out.Result.(*done)
+	if !ok || d.Result == nil {
 		return errors.New("scenarios: the worker did something else")
 	}
 	return json.Unmarshal(d.Result, result)

@@ -28,17 +28,21 @@ func Simulate(s *script.Scenario, run script.Section, build clients.New, seed ui
 	return simulateWith(nil, Variant{}, s, run, build, seed)
 }
 
-// simulateWith is Simulate for a series, which caches clients.
+// simulateWith is Simulate of a variant, and for a series, which caches clients.
 func simulateWith(cache *clientCache, v Variant, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*Outcome, error) {
-	r := s.Resolve(run)
-	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis.
-	reseed(int64(seed))
-	var h *history.History
-	err := sim.Bubble(func() { h = simulate(cache, v, s, r, build, seed) })
+	h, err := record(cache, v, s, run, build, seed)
 	if err != nil {
 		return nil, err
 	}
-	return Judge(s, r, h), nil
+	return Judge(s, s.Resolve(run), h), nil
+}
+
+// record is simulateWith without a judgement.
+func record(cache *clientCache, v Variant, s *script.Scenario, run script.Section, build clients.New, seed uint64) (h *history.History, err error) {
+	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis.
+	reseed(int64(seed))
+	err = sim.Bubble(func() { h = simulate(cache, v, s, s.Resolve(run), build, seed) })
+	return h, err
 }
 
 // metaOf describes a resolved run.

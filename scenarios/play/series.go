@@ -37,7 +37,7 @@ func Series(f func(play Player)) (err error) {
 	f(func(s *script.Scenario, run script.Section, build clients.New, seed uint64) *Outcome {
 		o, err := simulateWith(cache, Variant{}, s, run, build, seed)
 		cache.refresh()
-		if err == nil && meetsHost(o) {
+		if err == nil && meetsHost(o.History) {
 			err = workers.OwnConnection(func() { Simulate(s, run, build, seed) })
 		}
 		if err != nil {

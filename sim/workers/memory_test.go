@@ -129,7 +129,7 @@ func TestMemory(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			outcomes := supervise(t, Supervisor{Workers: 1, Memory: limit, Limit: time.Minute}, job(name), job("return", "this"))
-			if got := string(outcomes[1].Result); got != `"did this"` {
+			if got := fmt.Sprint(outcomes[1].Result); got != "did this" {
 				t.Errorf("the next job: %s %v", got, outcomes[1].Report)
 			}
 			r := outcomes[0].Report

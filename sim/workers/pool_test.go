@@ -29,18 +29,18 @@ func TestPool(t *testing.T) {
 		return o
 	}
 	first := do(job("pid"))
-	if again := do(job("pid")); string(again.Result) != string(first.Result) {
+	if again := do(job("pid")); fmt.Sprint(again.Result) != fmt.Sprint(first.Result) {
 		t.Errorf("a worker was replaced without need: %s, then %s", first.Result, again.Result)
 	}
 	if o := do(job("leak")); o.Report == nil || o.Report.Reason != "goroutines left behind" {
 		t.Errorf("a leak: %v", o.Report)
 	}
 	second := do(job("pid"))
-	if string(second.Result) == string(first.Result) {
+	if fmt.Sprint(second.Result) == fmt.Sprint(first.Result) {
 		t.Error("a worker was kept after a leak")
 	}
 
-	pid, _ := strconv.Atoi(string(second.Result))
+	pid, _ := strconv.Atoi(fmt.Sprint(second.Result))
 	worker, err := os.FindProcess(pid)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestPool(t *testing.T) {
 	worker.Kill()
 	<-p.idle[0].dead
 	third := do(job("pid"))
-	if third.Report != nil || string(third.Result) == string(second.Result) {
+	if third.Report != nil || fmt.Sprint(third.Result) == fmt.Sprint(second.Result) {
 		t.Errorf("after the idle worker was killed: %s, %v", third.Result, third.Report)
 	}
 
@@ -62,7 +62,7 @@ func TestPool(t *testing.T) {
 	if _, err := p.Do(late, job("go on")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a job that was cancelled while it was being done: %v", err)
 	}
-	if o := do(job("pid")); o.Report != nil || string(o.Result) == string(third.Result) {
+	if o := do(job("pid")); o.Report != nil || fmt.Sprint(o.Result) == fmt.Sprint(third.Result) {
 		t.Errorf("after that: %s, %v", o.Result, o.Report)
 	}
 	p.Close()
@@ -84,7 +84,7 @@ func TestPoolAtOnce(t *testing.T) {
 	for i := range 6 {
 		go func() {
 			o, err := p.Do(t.Context(), job("return", strconv.Itoa(i)))
-			if want := fmt.Sprintf("%q", fmt.Sprint("did ", i)); err == nil && string(o.Result) != want {
+			if want := fmt.Sprint("did ", i); err == nil && fmt.Sprint(o.Result) != want {
 				err = fmt.Errorf("job %d: %s, %v, want %s", i, o.Result, o.Report, want)
 			}
 			got <- err

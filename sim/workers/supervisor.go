@@ -3,6 +3,7 @@ package workers
 import (
 	"cmp"
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,10 +35,10 @@ type Supervisor struct {
 	Notice func(text string)
 }
 
-// Outcome is the outcome of a job. Exactly one field is set.
+// Outcome is the outcome of a job.
 type Outcome struct {
-	Result json.RawMessage // the result of the job
-	Report *Report         // why there is none
+	Result any     // what [Work] got from its function
+	Report *Report // why there is none
 }
 
 const (
@@ -59,11 +60,6 @@ var errSupervises = errors.New("sim: this process is a worker, which has to call
 func (s *Supervisor) Run(ctx context.Context, jobs []json.RawMessage, done func(i int, o Outcome)) error {
 	if IsWorker() {
 		return errSupervises
-	}
-	for i, j := range jobs {
-		if !json.Valid(j) {
-			return fmt.Errorf("sim: job %d is not JSON: %.80q", i, j)
-		}
 	}
 	if len(jobs) == 0 {
 		return ctx.Err()
@@ -254,6 +250,7 @@ func (r *run) work() error {
 type child struct {
 	cmd     *exec.Cmd
 	jobs    *os.File      // to the worker
+	encoder *gob.Encoder  // of requests, to jobs
 	answers chan answer   // from it; closed when there are no more
 	notice  func(string)  // called with its notices; may be nil
 	broken  error         // why there are no more answers, unless the worker ended; read only after that
@@ -290,7 +287,7 @@ func (r *run) hire() (*child, error) {
 		toWorker.Close()
 		return nil, fmt.Errorf("sim: start worker: %w", err)
 	}
-	c.jobs = toWorker
+	c.jobs, c.encoder = toWorker, gob.NewEncoder(toWorker)
 
 	cmd.Stdout, cmd.Stderr = c.printed, c.printed
 	pipes := "std"
@@ -383,7 +380,7 @@ func workerEnviron(env []string, pipes string) []string {
 func (c *child) listen(from *os.File) {
 	defer close(c.answers)
 	defer from.Close()
-	dec := json.NewDecoder(from)
+	dec := gob.NewDecoder(from)
 	for {
 		var a answer
 		if err := dec.Decode(&a); err != nil {
@@ -432,7 +429,7 @@ func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.D
 			case !ok:
 				c.spent = true
 				return Outcome{Report: c.autopsy(step, limit)}, nil
-			case a.Job != i || a.Result == nil && a.Report == nil:
+			case a.Job != i:
 				continue
 			}
 			c.spent = a.Last || step != inTime
@@ -491,11 +488,7 @@ func (c *child) putDown(r *Report, memory Memory) *Report {
 // send writes a request. It ignores errors: a worker that cannot be written to is dead, or will exceed its limit.
 func (c *child) send(r request, within time.Duration) {
 	c.jobs.SetWriteDeadline(time.Now().Add(within))
-	line, err := json.Marshal(r)
-	if err != nil {
-		panic("sim: " + err.Error())
-	}
-	c.jobs.Write(append(line, '\n'))
+	c.encoder.Encode(r)
 }
 
 // autopsy says why a worker died during a job.
