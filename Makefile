@@ -30,19 +30,22 @@ check: ## what to run before each commit: format, vet, staticcheck, and go test 
 	$(GO) test -short ./...
 
 # Tests with real servers come first: most of their time they wait, and a server that answers late on a busy machine changes what happens. So
-# only one other job runs beside them, on one processor at the lowest priority. The other tests run in two jobs side by side.
+# beside them runs only what counts as theirs, and one other job on one processor at the lowest priority. When they have ended, the
+# other tests run in two jobs side by side.
 SERVERS := OnRedis|OnOwnServers|RueidislockIsCalm
+CATALOGUE := ^TestOnRedis$$
 BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files scenarios/internal/... scenarios/play scenarios/script scenarios/search sim/history sim/link
 
-.PHONY: test test-servers test-nodes test-beside test-scenarios test-others
+.PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race
 test: redis-server chromium xmllint ## run all tests, getting redis-server, chromium and xmllint first if they are missing
 	$(GO) build ./...
-	$(MAKE) --no-print-directory -j3 test-servers test-nodes test-beside
-	$(MAKE) --no-print-directory -j2 test-scenarios test-others
-	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
+	$(MAKE) --no-print-directory -j4 test-race test-others
+
+test-catalogue:
+	$(GO) test -timeout 20m -run '$(CATALOGUE)' ./scenarios
 
 test-servers:
-	$(GO) test -timeout 20m -run '$(SERVERS)' ./scenarios
+	$(GO) test -timeout 20m -run '$(SERVERS)' -skip '$(CATALOGUE)' ./scenarios
 
 test-nodes:
 	$(GO) test -timeout 20m -p 1 ./nodes/...
@@ -50,17 +53,21 @@ test-nodes:
 test-beside:
 	GOMAXPROCS=1 nice -n 19 $(GO) test -timeout 20m -p 1 $(addprefix ./,$(BESIDE))
 
-test-scenarios:
+test-scenarios: test-catalogue test-servers test-nodes
 	$(GO) test -timeout 20m -skip '$(SERVERS)' ./scenarios
 
 # All packages that are in no other job.
-test-others:
+test-others: test-beside
 	$(GO) test -timeout 20m -p 1 $$($(GO) list ./... | grep -vxF "$$($(GO) list $(addprefix ./,$(BESIDE)) ./nodes/... ./scenarios)")
+
+test-race: test-scenarios
+	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
 
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
 	$(GO) test -timeout 0 -run 'NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches' ./scenarios -args -all-draws
 	$(GO) test -timeout 0 -run 'Counterfactual|HarmlessFaults' ./scenarios/search -args -all-draws
+	$(GO) test -timeout 0 -run WebAssembly ./cmd/lockstep -args -all-draws
 
 .PHONY: pictures
 pictures: ## write pictures of all sample histories, maps and plots to out/pictures, to be looked at
