@@ -164,7 +164,7 @@ func (y *limitsText) table() {
 	if len(y.Rows) == 0 {
 		return
 	}
-	header := table.Row{"quantity", "harmless", "too much", "then violated", "breaks", "where it takes least"}
+	header := table.Row{"quantity", "harmless", "too much", "violated", "assumption broken", "injection point"}
 	var rows []table.Row
 	for i := range y.Rows {
 		t := &y.Rows[i]
@@ -243,7 +243,7 @@ func (y *limitsText) verdicts() {
 			case t.Harmless == 0:
 				within, why = "NOT SHOWN", "no magnitude is shown to be harmless"
 			default:
-				within, why = "NOT SHOWN", "shown up to "+t.Text(t.Harmless)
+				within, why = "NOT SHOWN", "shown to be harmless only up to "+t.Text(t.Harmless)
 			}
 			rows = append(rows, table.Row{t.Name(), h.Text(), within, why})
 		}

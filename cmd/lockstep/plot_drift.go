@@ -95,7 +95,7 @@ func (q *driftQuestion) check(seeds int) error {
 		}
 		for _, other := range q.ttls[:i] {
 			if other == ttl {
-				return fmt.Errorf("--ttl %v: it occurs twice", ttl)
+				return fmt.Errorf("--ttl %v: it must occur only once", ttl)
 			}
 		}
 	}
