@@ -51,9 +51,9 @@ func newExplore(k known) *cobra.Command {
 		Short: "Search for what breaks a lock, and reduce it to the smallest story",
 		Long: `Explore takes a calm run, in which clients contend and nothing goes wrong, and perturbs it: a
 message is late or lost, a process pauses, crashes or comes back empty, a clock jumps, a link is
-cut, a replica is promoted. With one perturbation, whatever is late ends just after each later event
-for which that matters. Other magnitudes are slightly greater than the times that matter: how long
-the lock waits for a node, its retry delay, its TTL.
+cut, a replica is promoted. In plans with one perturbation, a delay or a pause ends just after a later
+event; there is a plan for each event that could matter. All other magnitudes are slightly greater
+than the times that matter: how long the lock waits for a node, its retry delay, its TTL.
 
 With --bound K explore tries every set of up to K perturbations, and its conclusion holds for all of
 them. With --runs or --time it draws perturbations at random, without a bound, and says what it has
