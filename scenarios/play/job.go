@@ -327,7 +327,7 @@ func ReadTaskResult(out workers.Outcome, result any) error {
 		return fmt.Errorf("scenarios: the worker's answer cannot be read: %w", err)
 	}
 	if d.Result == nil {
-		return errors.New("scenarios: the worker did something else")
+		return errors.New("scenarios: the worker has answered something other than this task")
 	}
 	return json.Unmarshal(d.Result, result)
 }
