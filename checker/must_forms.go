@@ -171,7 +171,7 @@ func forms() []string {
 	return all
 }
 
-// Met reports whether the state that m demands occurred in h.
+// Met reports whether the state that m demands occurred in the run.
 func (m Must) Met(f *facts.Facts) bool { return m.met(&index{f}) }
 
 func (m Must) met(ix *index) bool {

@@ -17,10 +17,10 @@ const (
 	Wait           Quantity = "wait"           // how long clients asked until they had the lock; tries in a row count as one
 	Unavailability Quantity = "unavailability" // the longest time in which somebody asked and nobody held the lock
 	Validity       Quantity = "validity"       // the least that was left of a lease when its acquire returned
-	Acquiring      Quantity = "acquiring"      // how long an acquire took that obtained the lock while nobody else held it
+	Acquiring      Quantity = "acquiring"      // how long a successful acquire took while nobody else held the lock
 	RoundTrips     Quantity = "round trips"    // requests to the lock nodes for each lease; several at once are several
 	DuplicateWork  Quantity = "duplicate work" // accepted writes of a value that another client had already written
-	Takeover       Quantity = "takeover"       // the longest time for which a lock was free while a client asked for it that was then granted it
+	Takeover       Quantity = "takeover"       // the longest time for which a client asked for a free lock before it was granted it
 	Outlives       Quantity = "outlives"       // the most by which a key outlived its TTL
 	Increments     Quantity = "increments"     // increments that were requested, skipped and lost, and the value of the counter
 )

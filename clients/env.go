@@ -166,7 +166,7 @@ type Renewing interface {
 	Notify(f func(until time.Time))
 }
 
-// Keyed is a [Locker] that sets several keys on one node, a majority of which makes the lock there.
+// Keyed is a [Locker] that sets several keys on one node. A client that has set a majority of them has the lock there.
 type Keyed interface {
 	Keys() int
 }

@@ -14,8 +14,8 @@ const repairPoll = 10 * time.Millisecond
 // NewSetNXRepair is a lock of SETNX and EXPIRE in which a waiter that finds a key without a TTL sets one (nemo2018, example 3,
 // getLock and releaseLock). It waits for one TTL, which is 2 s in the source.
 //
-// The waiter reads the TTL and then sets it, in two steps: if it is late, the key belongs to another client by then, whose lease
-// it prolongs. As in the source, the wait is measured in whole seconds of the wall clock. It may therefore be up to one second
+// The waiter reads the TTL and then sets it, in two steps. If it is late, the key may belong to another client by then, and the waiter
+// prolongs the lease of that client. As in the source, the wait is measured in whole seconds of the wall clock. It may therefore be up to one second
 // shorter than the TTL, and a waiter that set a TTL does not see the key expire. The token is that of [NewSingleUsec], and the
 // release that of [NewMultiDel]. The time that acquiring took is ignored, so a lease may be over on return. After an unsuccessful
 // wait the loop of the source skips the work. So its total of increments is too low although none is lost.

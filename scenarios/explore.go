@@ -133,7 +133,7 @@ func (o *options) forExploring() error {
 	}
 	if len(o.within) == 0 {
 		if slices.Contains(o.given, "Within") {
-			return errors.New("scenarios.Within names no kind; without it all are drawn")
+			return errors.New("scenarios.Within must name a kind; without Within, all kinds are used")
 		}
 		o.within = script.Kinds()
 	}

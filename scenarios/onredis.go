@@ -45,7 +45,7 @@ func (o *options) forServers() error {
 	given := slices.Contains(o.given, "Speed")
 	switch {
 	case o.on != play.OnReal && given:
-		return errors.New("scenarios.Speed is for scenarios.OnRedis; in simulation time takes no time")
+		return errors.New("scenarios.Speed is for scenarios.OnRedis; simulated time is virtual")
 	case o.on != play.OnReal:
 		return nil
 	case given && !(o.speed >= 1 && o.speed <= 1000):

@@ -181,7 +181,7 @@ func gather(newLock clients.New, opts []Option, fit func(*options) error) (optio
 	}
 	for i, opt := range opts {
 		if opt == nil {
-			return o, fmt.Errorf("option %d is nil", i+1)
+			return o, fmt.Errorf("option %d is nil; it must be a scenarios.Option", i+1)
 		}
 		opt(&o)
 	}
@@ -209,7 +209,7 @@ func (o *options) forTest() error {
 	}
 	compared := slices.Contains(o.given, "Against")
 	if compared && o.against == "" {
-		return errors.New("scenarios.Against names no file; it must, as in testdata/verdicts.json")
+		return errors.New("scenarios.Against must name a file, such as testdata/verdicts.json")
 	}
 	for _, name := range o.given {
 		if compared && slices.Contains([]string{"Known", "Survives", "Needs", "AtLeast"}, name) {
@@ -247,12 +247,12 @@ func (o *options) played() error {
 func (o *options) claimable() error {
 	if len(o.like) == 0 {
 		if slices.Contains(o.given, "Like") {
-			return errors.New("scenarios.Like names no lock; single is the default")
+			return errors.New("scenarios.Like must name a lock; without Like, the reference is single")
 		}
 		o.like = []string{"single"}
 	}
 	if len(o.only) == 0 && slices.Contains(o.given, "Only") {
-		return errors.New("scenarios.Only names no scenario; without it all are run")
+		return errors.New("scenarios.Only must name a scenario; without Only, all scenarios are run")
 	}
 	for _, name := range o.like {
 		if _, err := clients.Find(name); err != nil {
@@ -261,7 +261,7 @@ func (o *options) claimable() error {
 	}
 	for name, given := range map[string][]checker.Assumption{"Survives": o.survives, "Needs": o.needs} {
 		if len(given) == 0 && slices.Contains(o.given, name) {
-			return fmt.Errorf("scenarios.%s names no assumption; see checker.Assumptions", name)
+			return fmt.Errorf("scenarios.%s must name an assumption, such as checker.BoundedPause", name)
 		}
 		for _, a := range given {
 			if err := checkAssumption(a); err != nil {
@@ -271,7 +271,7 @@ func (o *options) claimable() error {
 	}
 	for _, a := range o.survives {
 		if slices.Contains(o.needs, a) {
-			return fmt.Errorf("scenarios.Survives and scenarios.Needs both name %q, and contradict each other: a violation that comes with it either fails or is reported", a)
+			return fmt.Errorf("scenarios.Survives and scenarios.Needs both name %q, and contradict each other; name it in one of them only", a)
 		}
 	}
 	return nil

@@ -37,8 +37,8 @@ func TestOnRedisGroupsRefuses(t *testing.T) {
 		{"at 1s jump r1 +1s", "replicas=1", 1, "only a replica can have a wrong clock, from the start", true},
 		{"jump s1 +1s", "replicas=1 sentinels=3", 1, "sim only: jump s1 +1s", true},
 		{"crash n1", "replicas=1 min-replicas=1", 2, "", false},
-		{"crash n1", "replicas=1 min-replicas=1", 3, "and redis-server counts whole seconds, and needs 2; the speeds for this run are 1, 2 and 5", false},
-		{"crash n1", "replicas=1 min-replicas=1", 10, "and redis-server counts whole seconds, and needs 2; the speeds for this run are 1, 2 and 5", false},
+		{"crash n1", "replicas=1 min-replicas=1", 3, "but redis-server takes only whole seconds, and at least 2; the speed must be 1, 2 or 5", false},
+		{"crash n1", "replicas=1 min-replicas=1", 10, "but redis-server takes only whole seconds, and at least 2; the speed must be 1, 2 or 5", false},
 	} {
 		s, err := script.Parse("x.txtar", []byte("# A title.\n\nclient c1\n  acquire\nnemesis\n  "+c.nemesis+"\n\n-- single nodes=1 "+c.header+" --\n"))
 		if err != nil {

@@ -38,7 +38,7 @@ import (
 //
 // A subtest fails if a claim is broken. By default the claim is that your lock keeps every property that the reference keeps in this
 // run. [Survives] and [Needs] strengthen and weaken the claim, and [Known] accepts a run that breaks it. With [Against], a file says
-// what must come instead. A subtest also fails if the run does not end: because of a panic, a mutex held while the lock waits for the
+// what to expect instead. A subtest also fails if the run does not end: because of a panic, a mutex held while the lock waits for the
 // network, a busy loop, or goroutines left behind. A subtest that fails logs the timeline, an explanation of the violation, the claim,
 // and the command that repeats the run: same seed, same checksum.
 //

@@ -9,7 +9,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// A Branch makes a run another one from some instant on. Up to and including that instant it is the run that it would be without
+// A Branch makes a run differ from some instant on. Up to and including that instant it is the run that it would be without
 // the branch, byte for byte. Then every fault ends, no further fault is injected, and random draws come from another seed.
 type Branch struct {
 	After time.Duration `json:"after"` // true time since the start; a negative one stands for the start itself

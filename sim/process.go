@@ -212,8 +212,8 @@ func (p *Process) stamp(e *history.Event) {
 	e.Process = p.Name
 }
 
-// After makes the scheduler call f after d on the steady clock of the process, which is a service; a pause delays the call, and a
-// crash cancels it, as does stop.
+// After makes the scheduler call f after d on the steady clock of the process, which must be a service. A pause delays the call. A
+// crash cancels it, and so does stop.
 func (p *Process) After(d time.Duration, f func()) (stop func()) {
 	t := newTimer(p.clock, nil)
 	t.call = f

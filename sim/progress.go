@@ -5,5 +5,5 @@ import "sync/atomic"
 // Progress says how far a world has come. It can be read outside the bubble.
 type Progress struct{ Events, Now atomic.Int64 }
 
-// Latest is the progress of the world that this process made last. A worker has one world at a time.
+// Latest is the progress of the newest world of this process. A worker has one world at a time.
 var Latest atomic.Pointer[Progress]

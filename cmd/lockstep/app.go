@@ -22,9 +22,9 @@ func newApp(k known) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lockstep",
 		Short: "Find out what breaks a distributed lock on Redis",
-		Long: `Lockstep replays the failures that distributed locks on Redis are known for, in simulation or on
-real Redis servers, and says what each of them breaks: pauses, clock jumps, crashes, late
-messages.
+		Long: `Lockstep replays the failures that are known to break distributed locks on Redis: pauses, clock
+jumps, crashes, failovers, late messages. It runs in simulation or on real Redis servers, and says
+which property each failure violates, and which assumption was broken.
 
 Exit status: 0 all as expected; 1 a violation or a verdict was not expected; 2 a run proved
 nothing; 3 something could not be run, or was interrupted.`,

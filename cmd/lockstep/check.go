@@ -34,10 +34,10 @@ the same table. A directory stands for all histories below it. The expected verd
 scenario in the catalogue, or in a scenario file that is named together with the histories.
 Histories of other systems are judged as well: docs/histories.md describes the format.
 
-With --against, results are compared with those of an earlier run --json instead. Check fails if
-a verdict, the status of a property or a broken assumption has changed, or if an earlier run is
-missing: any of them if a directory is named, or one of the same scenario if the directory is that
-of a scenario. Without histories it makes the runs of the file again.
+With --against FILE, results are compared with those of an earlier run --json instead. Check fails
+if a verdict, the status of a property or a broken assumption has changed. It also fails if a run in
+FILE has no history in the directory that is named; if that is the directory of one scenario, only
+the runs of that scenario count. Without histories, check repeats the runs in FILE and compares them.
 
 Exit status: 0 all as expected, or unchanged; 1 not as expected, changed, or UNSAFE without a
 scenario that expects it; 2 a run proves nothing; 3 a history or something else could not be

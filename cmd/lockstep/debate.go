@@ -21,13 +21,13 @@ func newDebate(k known) *cobra.Command {
 		Use:   "debate --out DIR",
 		Short: "Write the debate about Redlock as a web site, with the runs that bear on it",
 		Long: `Debate makes the runs that bear on the claims about locks on Redis, in simulation, and writes a site
-of static pages. They have each claim with its source, the runs that show or refute it, the verdict,
-and the assumption that decides. The pages need no network, and can be read without scripts.
+of static pages. The pages show each claim with its source, the runs that show or refute it, the
+verdict, and the assumption that decides. They need no network, and can be read without scripts.
 
-For each claim the article says what its runs must show. If one shows something else, nothing is
-written, and the exit status is 1; if one proves nothing, it is 2.
+The text of each claim says what its runs must show. If a run shows something else, nothing is
+written, and the exit status is 1; if a run proves nothing, it is 2.
 
-DIR must not exist, be empty, or contain a site that debate has written, which is replaced.`,
+DIR must be new or empty, or contain a site that debate has written, which is replaced.`,
 		Example: `  lockstep debate --out debate
   lockstep debate --out debate --seed 7              the same claims, with other random draws`,
 		Args: cobra.NoArgs,

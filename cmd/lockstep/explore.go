@@ -51,28 +51,30 @@ func newExplore(k known) *cobra.Command {
 		Short: "Search for what breaks a lock, and reduce it to the smallest story",
 		Long: `Explore takes a calm run, in which clients contend and nothing goes wrong, and perturbs it: a
 message is late or lost, a process pauses, crashes or comes back empty, a clock jumps, a link is
-cut, a replica is promoted. Magnitudes are slightly greater than the times that matter: how
-long the lock waits for a node, its retry delay, its TTL.
+cut, a replica is promoted. In plans with one perturbation, a delay or a pause ends just after a later
+event; there is a plan for each event that could matter. All other magnitudes are slightly greater
+than the times that matter: how long the lock waits for a node, its retry delay, its TTL.
 
-With --bound K it tries every set of up to K perturbations, and its conclusion holds for all of
+With --bound K explore tries every set of up to K perturbations, and its conclusion holds for all of
 them. With --runs or --time it draws perturbations at random, without a bound, and says what it has
-covered. With --bound and one of these it does both in turn. It shrinks what it finds: to the
-fewest perturbations, clients, nodes and steps, then to round numbers. With --out it saves it as a
+covered. With --bound and one of these it does both in turn. It reduces each failure: to the fewest
+perturbations, clients, nodes and steps, then to round numbers. With --out it saves each failure as a
 scenario file, which lockstep replay repeats.
 
 The calm run is made from --lock, --nodes, --workload and so on, or is a run of a scenario without its
-faults. It shows a mistake only if it does what the mistake is about, so there are several workloads. In
-"once" each client acquires the lock once. In "again" it does so twice, with a TTL of 1.5 s, which is
-shorter than the timeouts of the client library. In "late" it extends its lease late. In "beyond" it works
-for longer than the TTL, which is for locks that renew. "all" explores those that suit the lock, one after
-the other, and divides --runs or --time among them.
+faults. It can show a mistake only if clients use the part of the lock that has the mistake, so there
+are several workloads. In "once" each client acquires the lock once. In "again" it does so twice, with
+a TTL of 1.5 s, which is shorter than the timeouts of the client library. In "late" it extends its
+lease late. In "beyond" it works for longer than the TTL, which is for locks that renew. "all" explores
+those that suit the lock, one after the other, and divides --runs or --time among them.
 
-A library is compared with its reference, the lock from the literature that it is most like. A violation
-is only counted if the reference shares it: if the reference violates the same property under the same
-plan, or for the same reason under a plan with one perturbation of the same kind, or, where keys were
-lost or a clock was wrong, in a run of the catalogue with the same kind of fault. All other violations
-make the library worse than its reference, and are shown first; --verbose also shows an example of each
-kind that is only counted. A lock from the literature has no reference: each of its violations is shown.
+A library is compared with its reference, the lock from the literature that it is most like. A
+violation is shared if the reference violates the same property under the same plan, or for the same
+reason under a plan with one perturbation of the same kind, or, where keys were lost or a clock was
+wrong, in a run of the catalogue with the same kind of fault. Shared violations are counted; with
+--verbose an example of each kind is shown. All other violations make the library worse than its
+reference, and are shown first. A lock from the literature has no reference: each of its violations
+is shown.
 
 ` + kindsHelp() + `
 
@@ -94,16 +96,16 @@ interrupted.`,
 	fl.IntVar(&f.shape.Nodes, "nodes", 0, "lock nodes (default 3 for a lock that asks a majority, otherwise 1)")
 	fl.IntVar(&f.shape.Replicas, "replicas", 0, "replicas of n1")
 	fl.IntVar(&f.shape.MinReplicas, "min-replicas", 0, "replicas that must be connected for n1 to accept a write")
-	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash, a `KIND` of: "+strings.Join(words(engine.Persistences), ", ")+" (default aof-always)")
+	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash; `KIND` is one of: "+strings.Join(words(engine.Persistences), ", ")+" (default aof-always)")
 	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": clients are already connected when a run begins, which makes runs shorter")
 	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
 	fl.StringVar(&f.shape.Resource, "resource", script.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))
-	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock; with --workload, that of the workload by default")
-	fl.StringVar(&f.workload, "workload", string(search.Once), "what the clients do, a `NAME` of: "+strings.Join(append(words(search.Workloads()), everyWorkload), ", "))
+	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock; with --workload, the default is that of the workload")
+	fl.StringVar(&f.workload, "workload", string(search.Once), "what the clients do; `NAME` is one of: "+strings.Join(append(words(search.Workloads()), everyWorkload), ", "))
 	fl.BoolVar(&f.shape.Extend, "extend", false, "have each client extend its lease once")
 	fl.IntVar(&f.bound, "bound", 0, "try every set of up to this many perturbations (default 1, without --runs and --time)")
 	fl.IntVar(&f.runs, "runs", 0, "make about this many runs with perturbations drawn at random; with --grid, per cell")
-	fl.DurationVar(&f.time, "time", 0, "make such runs for this long")
+	fl.DurationVar(&f.time, "time", 0, "make runs with perturbations drawn at random for this long")
 	fl.StringVar(&f.strategy, "strategy", string(search.Portfolio), "`HOW` to draw: "+strings.Join(words(search.Strategies()), ", "))
 	fl.StringSliceVar(&f.kinds, "kinds", nil, "use only the perturbations `KIND,...`, or groups of them (default all)")
 	fl.StringSliceVar(&f.without, "without", nil, "leave out `KIND,...`")

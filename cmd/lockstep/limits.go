@@ -31,25 +31,25 @@ func newLimits(k known) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "limits LOCK",
 		Short: "Find out how long a pause, how late a message, how wrong a clock a lock tolerates",
-		Long: `Limits makes a sheet of tolerances for a lock as you configure it: up to which pause, delay, jump or
-drift of a clock, outage and so on each property holds. Lay it beside the worst pauses and clocks
-that you measure.
+		Long: `Limits finds out how large a fault may be before a lock, as you configure it, violates a property:
+how long a pause, a delay or an outage, how large a jump or a drift of a clock, and so on. Compare
+the sheet that it prints with the longest pauses and the worst clock errors that you measure.
 
-The runs are those of lockstep explore: clients contend, write, work and release, and nothing goes
-wrong. One perturbation comes at every injection point of them, first with about a dozen magnitudes,
-up to three TTLs or a drift of 10 %. Then the least harmful one of each property is narrowed down by
-bisection, to 1 % or 1 ms. If harm comes and goes as a magnitude grows, harm between two of the
-magnitudes that were tried can be missed.
+Limits perturbs the calm runs of lockstep explore, in which clients contend, write, work and release.
+Each run has one perturbation. It comes at every injection point in turn, first with about a dozen
+magnitudes, up to three TTLs or a drift of 10 %. For each property, bisection then narrows down the
+smallest magnitude that violates it, to 1 % or 1 ms. If a larger fault is not always worse, harm
+between two of the magnitudes that were tried can be missed.
 
-How much is harmless depends on how long your clients work: say so with --work. --have compares the
-sheet with what you have, and marks what is within. A jump or a drift without a sign has to be
-within in both directions.
+How large a fault is harmless depends on how long your clients work: state that with --work. --have
+compares the sheet with the values in your environment, and says which of them are within the
+limits. A jump or a drift without a sign has to be within in both directions.
 
 The quantities:
 ` + limitsHelp() + `
 
-Exit status: 0 everything in --have is within; 1 something is not; 2 all runs prove nothing, or a run
-was different the second time; 3 something could not be run, or was interrupted.`,
+Exit status: 0 each value of --have is within the limits; 1 one is not; 2 all runs prove nothing, or
+a run was different the second time; 3 something could not be run, or was interrupted.`,
 		Example: `  lockstep limits single
   lockstep limits redlock --nodes 5 --ttl 30s --work 5s --png limits.png
   lockstep limits redsync --nodes 3 --have pause=1.2s,drift=200ppm,jump=-300ms
@@ -78,11 +78,11 @@ was different the second time; 3 something could not be run, or was interrupted.
 	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock")
 	fl.DurationVar(&f.shape.Work, "work", 0, "how long a client works under its lease (default 0.3 TTL, and 1.2 TTL where leases are extended or renewed)")
 	fl.Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N`")
-	fl.StringSliceVar(&f.have, "have", nil, "what you have, `NAME=VALUE,...`, such as pause=1.2s,drift=200ppm,jump=-300ms,lost-nodes=1")
+	fl.StringSliceVar(&f.have, "have", nil, "compare the sheet with `NAME=VALUE,...`, such as pause=1.2s,drift=200ppm,jump=-300ms,lost-nodes=1")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	fl.Var((*fileValue)(&f.svg), "svg", "draw the sheet to `FILE` as SVG")
 	fl.Var((*fileValue)(&f.png), "png", "draw the sheet to `FILE` as PNG")
-	fl.Var((*fileValue)(&f.out), "out", "save the runs on either side of each limit to `DIR` as scenario files")
+	fl.Var((*fileValue)(&f.out), "out", "save to `DIR`, as scenario files, one run below each limit and one above")
 	fl.IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	memoryFlag(c, &f.memory)
 	return c
@@ -100,7 +100,7 @@ func limitsHelp() string {
 func (f *limitsFlags) checkLimits(c *cobra.Command) error {
 	switch {
 	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
-		return fmt.Errorf("--nodes %d: a lock needs at least one", f.shape.Nodes)
+		return fmt.Errorf("--nodes %d: it must be at least 1", f.shape.Nodes)
 	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
 		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
 	case c.Flags().Changed("work") && f.shape.Work <= 0:
@@ -123,7 +123,7 @@ func (f *limitsFlags) checkLimits(c *cobra.Command) error {
 		}
 		for _, other := range f.haves {
 			if other.Quantity == h.Quantity && (other.Sign == h.Sign || other.Sign*h.Sign == 0) {
-				return fmt.Errorf("--have: %s occurs twice", h.Quantity)
+				return fmt.Errorf("--have: %s must occur only once", h.Quantity)
 			}
 		}
 		f.haves = append(f.haves, h)
@@ -173,7 +173,7 @@ func (f *limitsFlags) runLimits(c *cobra.Command) error {
 			continue
 		}
 		if len(sheet.Rows) == 0 {
-			return errors.New("nothing was perturbed, so there is nothing to draw")
+			return errors.New("no run could be perturbed, so there is nothing to draw")
 		}
 		if err = writeFile(c.Context(), file.name, func(w io.Writer) error { return file.write(y.plot(), w) }); err == nil && !f.json {
 			fmt.Fprintf(y.w, "written: %s\n", reports.Visible(file.name))

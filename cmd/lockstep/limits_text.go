@@ -104,6 +104,9 @@ func (y *limitsText) work() string {
 			all = append(all, fmt.Sprintf("%s (%s)", history.FormatDuration(c.Workload.Work(y.flags.shape.TTL)), c.Workload))
 		}
 	}
+	if len(all) == 0 {
+		return "no workload that can be perturbed"
+	}
 	return "work " + strings.Join(all, ", ")
 }
 
@@ -116,10 +119,15 @@ func (y *limitsText) print() {
 			y.say("Workload %s is left out: %s.", c.Workload, c.Unfit)
 		}
 	}
-	if y.NothingProved() {
+	switch {
+	case y.Runs == 0:
+		y.say("Nothing is proved: no run could be perturbed.")
+	case y.NothingProved():
 		y.say("Nothing is proved: no run with a perturbation proves anything.")
 	}
-	y.say("%s", y.sum())
+	if y.Runs > 0 {
+		y.say("%s", y.sum())
+	}
 	for _, b := range y.Broken {
 		why, _, _ := strings.Cut(b.Why, "\n")
 		plan := "one of the perturbed runs"
@@ -164,7 +172,7 @@ func (y *limitsText) table() {
 	if len(y.Rows) == 0 {
 		return
 	}
-	header := table.Row{"quantity", "harmless", "too much", "then violated", "breaks", "where it takes least"}
+	header := table.Row{"quantity", "harmless", "too much", "violated", "assumption broken", "injection point"}
 	var rows []table.Row
 	for i := range y.Rows {
 		t := &y.Rows[i]
@@ -243,7 +251,7 @@ func (y *limitsText) verdicts() {
 			case t.Harmless == 0:
 				within, why = "NOT SHOWN", "no magnitude is shown to be harmless"
 			default:
-				within, why = "NOT SHOWN", "shown up to "+t.Text(t.Harmless)
+				within, why = "NOT SHOWN", "shown to be harmless only up to "+t.Text(t.Harmless)
 			}
 			rows = append(rows, table.Row{t.Name(), h.Text(), within, why})
 		}

@@ -33,9 +33,9 @@ func newPlot(k known) *cobra.Command {
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // unknown flags may be those of a kind: the error should be about the unknown kind
 		Use:                "plot KIND [SCENARIO[/RUN] | FILE | HISTORY.jsonl]... --out DIR",
 		Short:              "Draw clocks, waits, validities, round trips, the drift edge, or increments",
-		Long: `Plot draws figures of runs, or of histories (.jsonl) that lockstep run --out has written, also of
-runs on real servers. It writes three files: KIND.svg and KIND.png, and KIND.csv with the figures.
-The same runs give the same bytes. Runs of some libraries are not reproducible; plot says so then.
+		Long: `Plot draws a picture of runs, or of histories (.jsonl) that lockstep run --out has written, even on
+real servers. It writes three files: KIND.svg and KIND.png, and KIND.csv with the numbers. The same
+runs give the same bytes. If runs are not reproducible, as those of some libraries, plot says so.
 
 lockstep plot KIND --help has more about each kind.
 

@@ -40,8 +40,8 @@ func newPlotDrift(k known) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "drift --out DIR",
 		Short: "Draw at which drift of a clock Redlock becomes unsafe",
-		Long: `Drift draws the share of runs in which two clients hold Redlock, against how much faster the clock
-of one node of five runs. The runs are like those of clock-drift: c1 holds the lock on n1, n2 and n3,
+		Long: `Drift draws the share of runs in which two clients hold Redlock at once, as a function of how fast
+the clock of one of the five nodes is. The runs are like those of clock-drift: c1 holds the lock on n1, n2 and n3,
 n3 is fast, and around the end of the lease six clients ask for it, one every 10 ms. The exact times
 differ from seed to seed. A line marks the allowance for drift that Redlock subtracts from its
 validity: 1 % of the TTL, and 2 ms.`,
@@ -95,7 +95,7 @@ func (q *driftQuestion) check(seeds int) error {
 		}
 		for _, other := range q.ttls[:i] {
 			if other == ttl {
-				return fmt.Errorf("--ttl %v: it occurs twice", ttl)
+				return fmt.Errorf("--ttl %v: it must occur only once", ttl)
 			}
 		}
 	}

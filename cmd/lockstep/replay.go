@@ -69,7 +69,7 @@ end; 3 it could not be run.`,
 	}
 	f.onServers(c)
 	c.Flags().StringVar(&lock, "lock", "", "use the lock or library `NAME` instead of the one that the scenario names")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also print the story, what is folded, waits, and when faults first had an effect")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also print the story, the lines that are otherwise folded into one, waits, and when faults first had an effect")
 	c.Flags().Var((*fileValue)(&f.out), "out", "write the timeline (text, SVG, PNG, HTML) and the history to `DIR`")
 	c.Flags().Var((*fileValue)(&save), "save", "write the run as a scenario to `FILE`, which must not exist")
 	return c

@@ -96,7 +96,7 @@ func (f *runFlags) check() error {
 	case f.speed != 0 && f.on != play.OnReal:
 		return errors.New("--speed is for --on redis; simulated time is virtual")
 	case f.locks != nil && len(f.locks) == 0: // for example, a shell variable that is not set
-		return errors.New("--lock names no lock; lockstep list has all of them")
+		return errors.New("--lock must name a lock; lockstep list has all of them")
 	case tooLittle(f.memory):
 		return errTooLittle(f.memory)
 	case f.workers < 0:

@@ -81,8 +81,8 @@ on one time axis. With --svg and --png it writes a picture.`,
 		},
 	}
 	f.common(c)
-	c.Flags().StringVar(&lock, "lock", "", "the first run of the lock or library `NAME`; SCENARIO/RUN is run with it")
-	c.Flags().BoolVarP(&options.Verbose, "verbose", "v", false, "also show what is folded, waits, and when faults first had an effect")
+	c.Flags().StringVar(&lock, "lock", "", "show the first run of the lock or library `NAME`; if SCENARIO/RUN is named, play it with NAME")
+	c.Flags().BoolVarP(&options.Verbose, "verbose", "v", false, "also show the lines that are otherwise folded into one, waits, and when faults first had an effect")
 	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
 	c.Flags().Var((*fileValue)(&svg), "svg", "draw the timeline to `FILE` as SVG")
 	c.Flags().Var((*fileValue)(&png), "png", "draw the timeline to `FILE` as PNG")

@@ -490,7 +490,7 @@ func (n *realNode) review() {
 		if role[0] == "slave" {
 			p := n.group.at(fmt.Sprint(role[1]), fmt.Sprint(role[2]))
 			if p == nil {
-				n.must(fmt.Errorf("it follows %v:%v, which is the address of no server in the group", role[1], role[2]))
+				n.must(fmt.Errorf("it follows %v:%v, which is not the address of a server in the group", role[1], role[2]))
 				return
 			}
 			source = p.node()

@@ -22,7 +22,7 @@ import (
 )
 
 // ErrNotOurs says that a fault is not injected because the servers are not Lockstep's.
-var ErrNotOurs = errors.New("not done to servers that are not ours")
+var ErrNotOurs = errors.New("cannot be done to servers that Lockstep has not started")
 
 // Remote is a Redis server that Lockstep has not started. Lockstep only keeps keys in it, all of them under a prefix, and removes
 // them.
@@ -323,7 +323,7 @@ func (r Remote) claim(ctx context.Context, c *redis.Client, prefix string) error
 		return r.plight(err)
 	}
 	if len(there) > 0 {
-		return fmt.Errorf("%s has a key %q already; it is not touched", r, there[0])
+		return fmt.Errorf("%s has a key %q already, so the prefix of this run is in use; Lockstep does not touch this server", r, there[0])
 	}
 	return nil
 }

@@ -355,7 +355,7 @@ func TestRemoteRefusesPrefix(t *testing.T) {
 	url, foreign, _ := theirs(t)
 	foreign.Set(t.Context(), testPrefix+"n1:x", "1", 0)
 	_, err := OpenRemote(t.Context(), []string{"n1"}, remotes(t, url), testPrefix)
-	if err == nil || !strings.Contains(err.Error(), `has a key "lockstep:test:0:n1:x" already; it is not touched`) {
+	if err == nil || !strings.Contains(err.Error(), `has a key "lockstep:test:0:n1:x" already, so the prefix of this run is in use`) {
 		t.Errorf("borrowed with %v", err)
 	}
 	if keys := allKeys(t, foreign); len(keys) != 3 {

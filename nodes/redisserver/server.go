@@ -39,7 +39,7 @@ func Find() error {
 	}
 	dir, err := os.MkdirTemp("", "lockstep-")
 	if err != nil {
-		return fmt.Errorf("there is no place for the files of redis-server: %w; set TMPDIR to a directory that can be written to", err)
+		return fmt.Errorf("there is no place for the files of redis-server: %w; set TMPDIR to a writable directory", err)
 	}
 	return os.Remove(dir)
 }

@@ -326,7 +326,7 @@ func (c Case) TaskJob(task any) (json.RawMessage, error) {
 func ReadTaskResult(out workers.Outcome, result any) error {
 	d, ok := out.Result.(*done)
 	if !ok || d.Result == nil {
-		return errors.New("scenarios: the worker did something else")
+		return errors.New("scenarios: the worker has answered something other than this task")
 	}
 	return json.Unmarshal(d.Result, result)
 }

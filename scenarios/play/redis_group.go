@@ -41,7 +41,7 @@ func checkRealGroup(r script.Section, speed float64) error {
 		return fmt.Errorf("%w: persistence=%s with replicas=%d: a replica rewrites its log when it is in sync", live.ErrSimOnly, r.Persistence, r.Replicas)
 	}
 	if lag := time.Duration(float64(maxLag) / speed); r.MinReplicas > 0 && (lag < 2*time.Second || lag%time.Second != 0) {
-		return fmt.Errorf("at speed %v the lag that min-replicas=%d allows is %v, and redis-server counts whole seconds, and needs 2; the speeds for this run are 1, 2 and 5",
+		return fmt.Errorf("at speed %v min-replicas=%d allows a lag of %v, but redis-server takes only whole seconds, and at least 2; the speed must be 1, 2 or 5",
 			speed, r.MinReplicas, lag)
 	}
 	for _, step := range r.Lane(script.Nemesis) {

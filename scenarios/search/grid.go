@@ -42,13 +42,13 @@ type Tally struct {
 func (g *Grid) Check() error {
 	switch {
 	case len(g.Axes) < 1 || len(g.Axes) > 2:
-		return fmt.Errorf("%d axes: a map has one or two", len(g.Axes))
+		return fmt.Errorf("%d axes: a map must have one or two", len(g.Axes))
 	case len(g.Axes) == 2 && g.Axes[0].Name == g.Axes[1].Name:
 		return fmt.Errorf("both axes are %s; name two quantities", g.Axes[0].Name)
 	case g.Runs < 1 || g.Runs > MostRuns:
 		return fmt.Errorf("%d runs: a cell must have between 1 and %d", g.Runs, MostRuns)
 	case len(g.quantities()) == 0:
-		return fmt.Errorf("nothing goes wrong in these runs: one axis must be a perturbation: %s", perturbing())
+		return fmt.Errorf("without a perturbation nothing goes wrong in these runs; one axis must be one of %s", perturbing())
 	}
 	for _, a := range g.Axes {
 		if a.quantity().replicas && g.Shape.Replicas == 0 {

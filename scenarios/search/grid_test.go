@@ -111,11 +111,11 @@ func axes(t *testing.T, texts ...string) []Axis {
 
 func TestGridCheck(t *testing.T) {
 	for want, g := range map[string]*Grid{
-		"one or two":                      {Runs: 1},
-		"name two quantities":             {Runs: 1, Axes: axes(t, "pause=0s..1s/2", "pause=0s..2s/2")},
-		"one axis must be a perturbation": {Runs: 1, Axes: axes(t, "ttl=1s..2s/2", "nodes=1..3")},
-		"between 1 and":                   {Axes: axes(t, "pause=0s..1s/2")},
-		"there is none here":              {Runs: 1, Axes: axes(t, "lag=0s..1s/2")},
+		"one or two":                    {Runs: 1},
+		"name two quantities":           {Runs: 1, Axes: axes(t, "pause=0s..1s/2", "pause=0s..2s/2")},
+		"one axis must be one of pause": {Runs: 1, Axes: axes(t, "ttl=1s..2s/2", "nodes=1..3")},
+		"between 1 and":                 {Axes: axes(t, "pause=0s..1s/2")},
+		"there is none here":            {Runs: 1, Axes: axes(t, "lag=0s..1s/2")},
 	} {
 		g.Shape.Lock, g.Seed = "single", 1
 		if err := g.Check(); err == nil || !strings.Contains(err.Error(), want) {

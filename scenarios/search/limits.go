@@ -120,7 +120,7 @@ func (t *Tolerance) About() string { return findLimited(t.Quantity).about }
 func (t *Tolerance) Text(v int64) string { return findLimited(t.Quantity).text(v) }
 
 // lostNodes is the number of lock nodes that are down all the time. It is no axis of a map, since it has no single site.
-var lostNodes = quantity{name: "lost-nodes", about: "so many lock nodes are down from the start", unit: Number, max: 9, kind: script.Crashing}
+var lostNodes = quantity{name: "lost-nodes", about: "this many lock nodes are down from the start", unit: Number, max: 9, kind: script.Crashing}
 
 // limited lists the quantities of a sheet.
 func limited() []quantity {
@@ -226,9 +226,9 @@ type limits struct {
 }
 
 // Limits finds out how much of each perturbation a lock tolerates, in the calm runs of some shapes, which differ only in their workloads.
-// First each quantity has about a dozen magnitudes, up to three TTLs or 10 %. Then the interval below the least harmful magnitude
-// of each property is halved until it is shorter than 1 %, or 1 ms. Each magnitude is tried at all injection points of all calm runs. The same
-// seed gives the same sheet, whatever the number of workers.
+// First it tries about a dozen magnitudes of each quantity, up to three TTLs or 10 %. Then, for each property, the interval below the
+// smallest magnitude that violates it is halved until it is no wider than 1 %, or 1 ms. Each magnitude is tried at all injection points of
+// all calm runs. The same seed gives the same sheet, whatever the number of workers.
 func (s *Search) Limits(ctx context.Context, shapes []Shape) (*Sheet, error) {
 	return s.limitsOf(ctx, shapes, limited())
 }

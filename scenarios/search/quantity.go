@@ -130,7 +130,7 @@ func ParseAxis(text string) (Axis, error) {
 		return Axis{}, err
 	}
 	if to < from {
-		return Axis{}, fmt.Errorf("%s: %s comes after %s; write %s=%[3]s..%[2]s", text, low, high, name)
+		return Axis{}, fmt.Errorf("%s: %s is greater than %s; write %s=%[3]s..%[2]s", text, low, high, name)
 	}
 	steps := to - from + 1
 	if stepped {

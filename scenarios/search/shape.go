@@ -55,7 +55,7 @@ func (s Shape) Calm() (*script.Scenario, error) {
 		return nil, fmt.Errorf("work of %s: it must be between 0s and %s", history.FormatDuration(s.Work), history.FormatDuration(longestMagnitude))
 	}
 	if s.Resource == script.Counter {
-		return nil, errors.New("resource counter: it takes increments, but an exploration writes")
+		return nil, errors.New("resource counter: an exploration writes, and a counter takes only increments; name another resource")
 	}
 	page := &script.Scenario{
 		Name:  "explore",
