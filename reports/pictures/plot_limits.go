@@ -272,6 +272,9 @@ func (l *limitsPlot) drawHarms(p pen, r LimitRow, b box, from vg.Length, s plotS
 		if i+1 < len(parts) {
 			x1 = s.at(parts[i+1].At)
 		}
+		if mark := s.at(r.Have); r.Have > 0 && x0 < mark+8 && mark < x0+60 {
+			x0 = mark + 4 // the label would be under the mark
+		}
 		ink := red
 		if m.Stuck {
 			ink = doubt

@@ -46,7 +46,7 @@ func (s Shape) Calm() (*script.Scenario, error) {
 	}
 	s.TTL = cmp.Or(s.TTL, s.Workload.ttl())
 	if s.Clients < minShapeClients || s.Clients > maxShapeClients {
-		return nil, fmt.Errorf("%d clients: an exploration must have %d to %d", s.Clients, minShapeClients, maxShapeClients)
+		return nil, fmt.Errorf("an exploration must have %d to %d clients, not %d", minShapeClients, maxShapeClients, s.Clients)
 	}
 	if s.TTL < minShapeTTL {
 		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", history.FormatDuration(s.TTL), history.FormatDuration(minShapeTTL))
