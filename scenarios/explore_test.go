@@ -35,7 +35,9 @@ const hunted = "LOCKSTEP_TEST_HUNT"
 func TestExplored(t *testing.T) {
 	if os.Getenv(mine) == "" {
 		t.Run("single", func(t *testing.T) { scenarios.Explore(t, clients.NewSingle) })
-		t.Run("redlock", func(t *testing.T) { scenarios.Explore(t, clients.NewRedlock, scenarios.Like("redlock")) })
+		if !testing.Short() {
+			t.Run("redlock", func(t *testing.T) { scenarios.Explore(t, clients.NewRedlock, scenarios.Like("redlock")) })
+		}
 		return
 	}
 	own := []clients.Lock{
@@ -179,7 +181,7 @@ func TestExploreFinds(t *testing.T) {
 	if !failed || !strings.Contains(out, "came out differently the second time") || !strings.Contains(out, "scenarios.Restless()") {
 		t.Errorf("a lock that does not repeat itself is not found out:\n%s", out)
 	}
-	for _, test := range []struct {
+	for i, test := range []struct {
 		lock, like string
 		want       []string
 	}{
@@ -194,6 +196,9 @@ func TestExploreFinds(t *testing.T) {
 		{"leaks", "single", []string{"the run did not end: goroutines left behind\n", "(explore_test.go:", "nemesis\n"}},
 	} {
 		t.Run(test.lock, func(t *testing.T) {
+			if testing.Short() && i%4 > 0 {
+				t.Skip("explores a lock")
+			}
 			out, failed := explored(t, t.TempDir(), test.lock, test.like)
 			if !failed {
 				t.Errorf("the test passed:\n%s", out)
@@ -219,6 +224,9 @@ var (
 
 // What fails, fails in the same way the next time; its token shows the same run, and its page is one of the catalogue's kind.
 func TestExploreAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("explores a lock three times")
+	}
 	dir := t.TempDir()
 	t.Setenv(within, string(script.Losing))
 	first, failed := explored(t, dir, "impatient", "single", "-test.artifacts", "-test.outputdir="+dir)
@@ -266,6 +274,9 @@ func checkPages(t *testing.T, dir string) {
 
 // A hunt finds what takes two faults in the second of two leases. What has failed is stored, and fails first the next time.
 func TestHunt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("explores a lock three times")
+	}
 	dir := t.TempDir()
 	t.Setenv(within, string(script.Losing))
 	if out, failed := explored(t, dir, "impatient-again", "single"); failed {
@@ -292,6 +303,9 @@ func TestHunt(t *testing.T) {
 
 // Every plan with one perturbation is played.
 func TestExploreExhausts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("explores a lock three times")
+	}
 	out, failed := explored(t, t.TempDir(), "from-reply", "single")
 	if !failed || !regexp.MustCompile(`one perturbation is enough\n +when n1 sets c1 pause c1 12s\n`).MatchString(out) {
 		t.Errorf("the perturbation was not found:\n%s", out)

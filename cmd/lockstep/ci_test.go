@@ -333,6 +333,9 @@ func TestStepSummary(t *testing.T) {
 
 // The commands in docs/ci.md work in their order. Those of its workflows are among them.
 func TestCIPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays the catalogue several times")
+	}
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell")

@@ -10,6 +10,9 @@ var shownCommand = regexp.MustCompile("(?s)(<!-- command:[^>]*-->\n```\n\\$ lock
 
 // The output of commands in the documentation is what they print.
 func TestDocumentedCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays the runs of many commands")
+	}
 	for _, file := range []string{"../../README.md", "../../docs/commands.md", "../../docs/exploring.md", "../../docs/why.md", "../../docs/limits.md"} {
 		data, err := os.ReadFile(file)
 		if err != nil {

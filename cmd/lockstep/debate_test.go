@@ -170,6 +170,9 @@ func checkExplanation(t *testing.T, claim claims.Claim, section string, outcomes
 // TestDebateOfARestart checks the claim about delayed restarts. It says that a node was away while its key ended by a clock that jumped,
 // and not only that the key expired.
 func TestDebateOfARestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays hundreds of runs")
+	}
 	site, _ := debated(t)
 	text := html.UnescapeString(site["clocks.html"])
 	for _, want := range []string{"<li>n3 crashed at 0.050s.</li>", "<li>n3 came back at 1.050s without the key of c1#1: by its wall clock"} {
@@ -181,6 +184,9 @@ func TestDebateOfARestart(t *testing.T) {
 
 // TestDebateSources checks that a reader can follow every source: each has an address, and no page names a file of this repository.
 func TestDebateSources(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays hundreds of runs")
+	}
 	site, _ := debated(t)
 	note, address := regexp.MustCompile(`(?s)<li id="note-[0-9]+">(.*?)</li>`), regexp.MustCompile(`<a class="url" href="([^"]*)"`)
 	program := regexp.MustCompile(`(?s)<script>.*?</script>`)
@@ -207,6 +213,9 @@ func TestDebateSources(t *testing.T) {
 
 // TestDebateCountsTraces checks that the site counts different runs by their checksums.
 func TestDebateCountsTraces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays hundreds of runs")
+	}
 	site, outcomes := debated(t)
 	traces := map[string]string{}
 	for name, o := range outcomes {
@@ -368,6 +377,9 @@ func TestLinkChecker(t *testing.T) {
 
 // TestDebateContradictions checks that no site is written if a run contradicts the text, or proves nothing.
 func TestDebateContradictions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays hundreds of runs")
+	}
 	_, outcomes := debated(t)
 	f := &runFlags{known: known{locks: clients.Locks()}, on: play.OnSim}
 	claim := func(e claims.Evidence) []claims.Claim {

@@ -12,6 +12,9 @@ import (
 
 // The commands that make demo prints at the end can be run as they are, on the files that the demo has written.
 func TestDemoEndsWithCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays hundreds of runs")
+	}
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)

@@ -57,6 +57,9 @@ func gridFiles(t *testing.T, dir string) map[string]string {
 
 // A map that is continued after an interruption is the same to the byte as one that was not interrupted.
 func TestGridResumes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays hundreds of runs")
+	}
 	whole, parts := t.TempDir(), t.TempDir()
 	printed, err := drawGrid(t.Context(), whole, nil)
 	if err != nil || !strings.Contains(printed, "900 runs: ") {

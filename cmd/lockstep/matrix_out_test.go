@@ -20,6 +20,9 @@ const picturedLocks = "single,redlock,fenced,watchdog,redsync,redislock"
 
 // The picture of the matrix in docs/img is what the program draws.
 func TestMatrixPicture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays hundreds of runs")
+	}
 	k := known{locks: clients.Locks(), libraries: libraries.Locks()}
 	for _, l := range k.libraries {
 		if l.Restless && strings.Contains(","+picturedLocks+",", ","+l.Name+",") {

@@ -46,6 +46,9 @@ var (
 
 // The README answers each question with the verdicts of its command in order, or with a sentence that the command prints.
 func TestREADMEQuestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays the runs of twenty commands")
+	}
 	rows := question.FindAllStringSubmatch(readme(t), -1)
 	if len(rows) < 10 {
 		t.Fatalf("README.md has %d questions, want at least 10", len(rows))

@@ -22,6 +22,9 @@ var allDraws = flag.Bool("all-draws", false, "play all sweeps as WebAssembly; ot
 // the machine. For libraries only the results are the same. The order of what they do at one instant without messages, such as collecting
 // the errors of a cancelled context, depends on the Go scheduler, which is a different one there.
 func TestWebAssembly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the program for another system")
+	}
 	node, err := exec.LookPath("node")
 	if err != nil {
 		if os.Getenv("CI") != "" {
