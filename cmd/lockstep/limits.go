@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/clients"
-	"lockstep/reports"
-	"lockstep/reports/pictures"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
@@ -98,20 +96,17 @@ func limitsHelp() string {
 }
 
 func (f *limitsFlags) checkLimits(c *cobra.Command) error {
-	switch {
-	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
-		return fmt.Errorf("--nodes %d: a lock needs at least one", f.shape.Nodes)
-	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
-		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
-	case c.Flags().Changed("work") && f.shape.Work <= 0:
+	if c.Flags().Changed("work") && f.shape.Work <= 0 {
 		return fmt.Errorf("--work %v: it must be longer than 0s", f.shape.Work)
-	case tooLittle(f.memory):
-		return errTooLittle(f.memory)
-	case f.workers < 0:
-		return fmt.Errorf("--workers %d: it must not be negative", f.workers)
+	}
+	if err := f.checkShape(c); err != nil {
+		return err
 	}
 	if err := f.known.check(f.shape.Lock); err != nil {
 		return err
+	}
+	if c.Flags().Changed("have") && len(f.have) == 0 {
+		return errors.New("--have is empty; say what you have, such as pause=1.2s")
 	}
 	for _, text := range f.have {
 		h, err := search.ParseHave(text)
@@ -165,19 +160,16 @@ func (f *limitsFlags) runLimits(c *cobra.Command) error {
 	} else {
 		y.print()
 	}
-	for _, file := range []struct {
-		name  string
-		write func(*pictures.Plot, io.Writer) error
-	}{{f.svg, (*pictures.Plot).WriteSVG}, {f.png, (*pictures.Plot).WritePNG}} {
-		if file.name == "" || err != nil {
-			continue
-		}
+	if err == nil && f.svg+f.png != "" {
 		if len(sheet.Rows) == 0 {
 			return errors.New("nothing was perturbed, so there is nothing to draw")
 		}
-		if err = writeFile(c.Context(), file.name, func(w io.Writer) error { return file.write(y.plot(), w) }); err == nil && !f.json {
-			fmt.Fprintf(y.w, "written: %s\n", reports.Visible(file.name))
+		w := y.w
+		if f.json {
+			w = io.Discard
 		}
+		plot := y.plot()
+		err = draw(c.Context(), w, drawing{f.svg, plot.WriteSVG}, drawing{f.png, plot.WritePNG})
 	}
 	return cmp.Or(err, y.status())
 }
