@@ -21,7 +21,7 @@ type drawing struct {
 
 // GoString is logged by rapid: the perturbations, one per line, or a note that there are none.
 func (d drawing) GoString() string {
-	text := fmt.Sprintf("workload %s, seed %d", d.of.workload, d.seed)
+	text := fmt.Sprintf("%s, seed %d", d.of.name, d.seed)
 	if len(d.plan) == 0 {
 		return text + ", calm"
 	}

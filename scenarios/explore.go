@@ -2,8 +2,6 @@ package scenarios
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,17 +9,15 @@ import (
 	"testing"
 
 	"lockstep/clients"
-	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
 	"lockstep/sim/history"
-	"lockstep/sim/workers"
 )
 
 // Explore searches for failures that [Test] does not cover. It starts from calm runs, in which nothing goes wrong: two clients
 // contend for the lock, write and release, on the servers that its reference needs; see [Shaped]. The reference is the lock that
-// yours is like; see [Like]. There is one calm run for each [search.Workload] that suits the reference. Explore injects faults
-// into a calm run. A perturbation is a fault at one moment of it, and a plan is a set of perturbations; see [script.Kinds] and
+// yours is like; see [Like]. There is one calm run for each [search.Workload] that suits the reference, or, with [From], for each run
+// of a scenario file. Explore injects faults into a calm run. A perturbation is a fault at one moment of it, and a plan is a set of perturbations; see [script.Kinds] and
 // [Within].
 //
 // Explore plays every plan with one perturbation, with the seed of [Seed]. If none of them fails, it makes walks, which add up to
@@ -57,13 +53,11 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 		e.replay(page)
 		return
 	}
-	for _, shape := range o.shapes() {
-		page, err := shape.Calm()
-		if err != nil {
-			t.Fatalf("scenarios.Explore: %v; see scenarios.Shaped", err)
-		}
-		c := e.calmly(page)
-		c.workload = shape.Workload
+	runs, err := e.calmRuns()
+	if err != nil {
+		t.Fatalf("scenarios.Explore: %v", err)
+	}
+	for _, c := range runs {
 		switch applies, ok := c.survey(); {
 		case !ok:
 			return
@@ -96,6 +90,11 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 // that are extended for single-extend and redlock-extend.
 func Shaped(s search.Shape) Option { return option("Shaped", func(o *options) { o.shape = s }) }
 
+// From makes [Explore] perturb what the clients of a scenario file do, without its faults, pauses and expectations, in place of the
+// workloads. Each run of the file is perturbed, with your lock, whatever lock its section names. The file says which clients and
+// nodes there are, so From cannot be combined with [Shaped]. Errors in the file are reported with file:line. The default is no file.
+func From(path string) Option { return option("From", func(o *options) { o.from = path }) }
+
 // Within restricts [Explore] to some kinds of perturbations. The default is all kinds. You need not leave out those that your
 // lock does not survive: say with [Needs] which assumptions they break.
 func Within(kinds ...script.Kind) Option {
@@ -118,6 +117,14 @@ func (o *options) forExploring() error {
 	for _, k := range o.within {
 		if !slices.Contains(script.Kinds(), k) {
 			return fmt.Errorf("scenarios.Within: %w", history.Unknown("kind", string(k), script.WordsOf(script.Kinds())))
+		}
+	}
+	if slices.Contains(o.given, "From") {
+		if o.from == "" {
+			return errors.New(`scenarios.From: the path must be that of a scenario file, such as "testdata/my-lock.txtar"`)
+		}
+		if slices.Contains(o.given, "Shaped") {
+			return errors.New("scenarios.From and scenarios.Shaped: with From the file says which clients and nodes there are")
 		}
 	}
 	if len(o.within) == 0 {
@@ -169,58 +176,6 @@ type exploration struct {
 	failed  *attempt // the last attempt that fails so
 }
 
-// A calmRun is a run that an exploration perturbs.
-type calmRun struct {
-	*exploration
-	page       *script.Scenario
-	workload   search.Workload // empty if the page was given
-	constants  search.Constants
-	references []*search.Reference // the locks that this one is like
-
-	tried   map[string]*attempt // by plan
-	singles search.Level        // the counts of all plans with one perturbation, without those that violate something
-	walks   map[search.Class]int
-}
-
-// calmly returns a run to perturb, with the locks that this one is like as references.
-func (e *exploration) calmly(page *script.Scenario) *calmRun {
-	c := &calmRun{exploration: e, page: page, tried: map[string]*attempt{}}
-	for _, like := range e.like {
-		reference, err := c.search(e.seed).Against(like)
-		if err != nil {
-			panic("scenarios: " + err.Error()) // the options were checked
-		}
-		c.references = append(c.references, reference)
-	}
-	return c
-}
-
-// survey plays the calm run, and determines its time constants. The run does not apply if the lock cannot extend its leases, as the
-// run asks for. It is not ok if the test has failed.
-func (c *calmRun) survey() (applies, ok bool) {
-	c.t.Helper()
-	o := c.play(c.page, c.page.Runs[0].With(c.t.Name()), c.newLock, c.seed)
-	if o.Report != nil {
-		c.t.Errorf("nothing went wrong, and yet %s", whyUnended(o))
-		return false, false
-	}
-	if o.Inapplicable() != "" {
-		return false, true
-	}
-	a := &attempt{drawing: drawing{of: c, seed: c.seed}}
-	if c.judge(a, o); len(a.failures) > 0 {
-		a.outcome = o
-		c.t.Error("nothing went wrong, and yet a claim is broken")
-		c.explainSmallest(c.t, a, a.failures[0])
-		return false, false
-	}
-	held := func(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
-		return c.play(s, run.With(c.t.Name()), lock, seed)
-	}
-	c.constants = search.Constants{TTL: o.Run.TTL, NodeTimeout: search.NodeTimeout(held, c.page, o, c.seed, c.newLock), Retry: search.RetryDelay(o)}
-	return true, true
-}
-
 // exhaust plays every plan with one perturbation of each calm run. If there are none, the test fails.
 func (e *exploration) exhaust() {
 	e.t.Helper()
@@ -248,7 +203,7 @@ const walkRuns = 1000
 func (e *exploration) walk() {
 	e.t.Helper()
 	for _, c := range e.calm {
-		if c.workload == search.Again {
+		if c.name == workloadName(search.Again) {
 			continue
 		}
 		s := c.search(c.seed)
@@ -268,67 +223,6 @@ func (e *exploration) walk() {
 			e.note(c.try(drawing{c, f.Seed, f.Plan}))
 		}
 	}
-}
-
-// errLost ends a search because a worker process died, so that it is not known which plan it was playing.
-var errLost = errors.New("a worker was lost")
-
-// suspects lists, in the order of time, the plans with one perturbation that violate anything, claimed or not, and those whose
-// runs do not end.
-func (c *calmRun) suspects(calm *attempt) [][]search.Perturbation {
-	c.t.Helper()
-	s := c.search(c.seed)
-	if do := s.Do; do != nil {
-		s.Do = func(ctx context.Context, job json.RawMessage) (workers.Outcome, error) {
-			out, err := do(ctx, job)
-			if err == nil && out.Report != nil {
-				err = errLost
-			}
-			return out, err
-		}
-	}
-	parts := 4 * s.WorkerCount()
-	var tasks []*search.Task
-	for part := range parts {
-		tasks = append(tasks, &search.Task{Kinds: c.within, Constants: c.constants, Expand: &search.Expansion{Part: part, Of: parts, Leaf: true}})
-	}
-	var plans [][]search.Perturbation
-	differs := ""
-	err := s.SendAll(c.t.Context(), tasks, func(_ int, y *search.Result) error {
-		for _, trial := range y.Trials {
-			plans = append(plans, trial.Plan)
-		}
-		for _, broken := range y.Broken {
-			plans = append(plans, broken.Plan)
-		}
-		c.singles.Add(y.Tally)
-		differs = cmp.Or(differs, y.Differs)
-		return nil
-	})
-	switch {
-	case errors.Is(err, errLost): // it may be any of them: they are played one at a time
-		plans, c.singles = nil, search.Level{}
-		for _, kind := range calm.kinds {
-			for _, p := range calm.possible[kind] {
-				plans = append(plans, []search.Perturbation{p})
-			}
-		}
-	case err != nil:
-		c.t.Fatal(err)
-	case differs != "":
-		c.unsteady(differs)
-	}
-	slices.SortFunc(plans, func(a, b []search.Perturbation) int { return slices.CompareFunc(a, b, search.Perturbation.Compare) })
-	return plans
-}
-
-// search returns a search that the workers of the bench carry out.
-func (c *calmRun) search(seed uint64) *search.Search {
-	s := &search.Search{Calm: c.page, Lock: c.t.Name(), Seed: seed, Kinds: c.within, Restless: c.restless, Fixed: true, New: c.newLock}
-	if c.pool != nil {
-		s.Do = c.pool.Do
-	}
-	return s
 }
 
 // replay plays a run that [replayed] returned, and nothing else.

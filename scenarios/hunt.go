@@ -12,7 +12,7 @@ import (
 // Hunt makes [Explore] go on for d, with plans that are different each time: rapid draws other seeds and up to four
 // perturbations. It is for a nightly job, because the next run of the test may not find again what it has found. rapid stores the
 // draws of a failure below testdata/rapid, and a later hunt plays them first. At least 100 plans are drawn, or as many as go test
-// -rapid.checks says. The default is 0: no hunt.
+// -rapid.checks says; with Hunt(1) that flag alone is the bound. The default is 0: no hunt.
 func Hunt(d time.Duration) Option { return option("Hunt", func(o *options) { o.hunt = d }) }
 
 // The greatest number of perturbations in a plan, the number of seeds, and the resolution at which kinds and sites are drawn.

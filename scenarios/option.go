@@ -52,6 +52,7 @@ type options struct {
 
 	// For Explore:
 	shape  search.Shape
+	from   string // the scenario file whose runs are perturbed
 	within []script.Kind
 	hunt   time.Duration
 }
@@ -155,7 +156,7 @@ func Known(run, why string) Option {
 func Against(file string) Option { return option("Against", func(o *options) { o.against = file }) }
 
 // exploring lists the options for [Explore] only.
-var exploring = []string{"Shaped", "Within", "Hunt"}
+var exploring = []string{"Shaped", "From", "Within", "Hunt"}
 
 // forPages checks that no option is for [Explore] only.
 func (o *options) forPages() error {

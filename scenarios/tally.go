@@ -55,7 +55,7 @@ func (e *exploration) summary() string {
 			Survived: c.walks[search.Survived], Idle: c.walks[search.Idle], Violating: c.walks[search.Violating], Unproved: c.walks[search.Unproved],
 		}
 		walks.Plans = walks.Survived + walks.Idle + walks.Violating + walks.Unproved
-		lines = append(lines, fmt.Sprintf("workload %s", c.workload),
+		lines = append(lines, c.name,
 			"  all plans with one perturbation, "+levelInWords(singles))
 		if walks.Plans > 0 {
 			lines = append(lines, "  runs of walks, "+levelInWords(walks))

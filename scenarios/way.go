@@ -55,7 +55,7 @@ func (e *exploration) tell() bool {
 			for _, p := range w.plan {
 				perturbations += "\n    " + p.String()
 			}
-			t.Errorf("workload %s: %s\n%s", w.of.workload, perturbations, w.failure)
+			t.Errorf("%s: %s\n%s", w.of.name, perturbations, w.failure)
 			if i < mostTold {
 				e.explainSmallest(t, w.attempt, w.failure)
 			} else {
