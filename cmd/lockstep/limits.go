@@ -108,20 +108,11 @@ func (f *limitsFlags) checkLimits(c *cobra.Command) error {
 	if c.Flags().Changed("have") && len(f.have) == 0 {
 		return errors.New("--have is empty; say what you have, such as pause=1.2s")
 	}
-	for _, text := range f.have {
-		h, err := search.ParseHave(text)
-		if err != nil {
+	if len(f.have) > 0 {
+		var err error
+		if f.haves, err = search.ParseHaves(strings.Join(f.have, ","), f.shape.Replicas); err != nil {
 			return fmt.Errorf("--have: %w", err)
 		}
-		if search.LimitNeedsReplica(h.Quantity) && f.shape.Replicas == 0 {
-			return fmt.Errorf("--have: %s is for a lock node with a replica; add --replicas 1", h.Quantity)
-		}
-		for _, other := range f.haves {
-			if other.Quantity == h.Quantity && (other.Sign == h.Sign || other.Sign*h.Sign == 0) {
-				return fmt.Errorf("--have: %s occurs twice", h.Quantity)
-			}
-		}
-		f.haves = append(f.haves, h)
 	}
 	if f.shape.Nodes == 0 {
 		f.shape.Nodes = f.known.nodes(f.shape.Lock)

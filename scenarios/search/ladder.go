@@ -32,9 +32,6 @@ func LimitNames() []string {
 // LimitAbout describes a quantity of a [Sheet], by its name.
 func LimitAbout(name string) string { return findLimited(name).about }
 
-// LimitNeedsReplica reports whether a quantity of a [Sheet] is for lock nodes with a replica only.
-func LimitNeedsReplica(name string) bool { return findLimited(name).replicas }
-
 // findLimited returns a quantity of a sheet, which must exist.
 func findLimited(name string) quantity {
 	if name == lostNodes.name {
