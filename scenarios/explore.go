@@ -84,7 +84,7 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 	}
 }
 
-// Shaped sets the calm runs that [Explore] perturbs: how many clients and nodes there are, and so on. Its Lock is ignored. With a
+// Shaped sets the calm runs that [Explore] and [Limits] perturb: how many clients and nodes there are, and so on. Its Lock is ignored. With a
 // Workload there is only the calm run of that workload. The default is two clients and one node, and what the reference needs:
 // three nodes for redlock and its variants, a replica for single-wait, a resource that compares fencing tokens for fenced, leases
 // that are extended for single-extend and redlock-extend.
@@ -106,6 +106,11 @@ func (o *options) forExploring() error {
 	for _, name := range o.given {
 		if slices.Contains([]string{"Only", "OnRedis", "Speed", "Rewrite", "AtLeast", "Known", "Against"}, name) {
 			return fmt.Errorf("scenarios.%s cannot be used with Explore, which runs no scenario of the catalogue, and runs in simulation only", name)
+		}
+	}
+	for _, name := range limiting {
+		if slices.Contains(o.given, name) {
+			return fmt.Errorf("scenarios.%s is for Limits", name)
 		}
 	}
 	if err := o.claimable(); err != nil {
@@ -133,12 +138,17 @@ func (o *options) forExploring() error {
 		}
 		o.within = script.Kinds()
 	}
+	o.shaped()
+	return nil
+}
+
+// shaped fills in the shape that suits the references, unless one is given.
+func (o *options) shaped() {
 	if !slices.Contains(o.given, "Shaped") {
 		for _, name := range o.like {
 			o.shape = o.shape.With(shapeOf(name))
 		}
 	}
-	return nil
 }
 
 // shapeOf returns the shape that suits a lock of the literature; zero if one node and a plain resource do.

@@ -436,7 +436,9 @@ func (l *limits) workload(i int) Workload {
 
 // side returns a run of an edge.
 func (l *limits) side(calm int, t Trial) (*Side, error) {
-	page := l.calm[calm].Page(Found{Trial: t})
+	plain := *l.calm[calm]
+	plain.Lock = "" // the page is for any lock, and names the one of its calm run
+	page := plain.Page(Found{Trial: t})
 	token, err := page.Token()
 	return &Side{Plan: t.Plan, Page: page, Token: token}, err
 }
