@@ -21,7 +21,7 @@ import (
 //
 // How much is harmless depends on the TTL, the work of your clients and the number of nodes, which [Shaped] sets. The default TTL is
 // 10 s, and the default work three tenths of it; it suits the reference otherwise. The other options are [Like], [Have],
-// [Seed], [Limit], [Memory] and [Restless]. A lock on one node takes about ten seconds, and one on three nodes some minutes. The same seed
+// [Seed], [Limit], [Memory] and [Restless]. A lock on one node takes about ten seconds, and one on three nodes up to some minutes. The same seed
 // gives the same sheet, unless the lock is restless.
 //
 // The runs take place in worker processes, like those of [Test]. In a worker for a later call, Limits returns an empty sheet: so what

@@ -10,60 +10,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"lockstep/checker"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
-
-// A limiting is the task of perturbing a calm run by one magnitude of a quantity, at each of its sites.
-type limiting struct {
-	Quantity  string `json:"quantity"`
-	Magnitude int64  `json:"magnitude"`
-	// From is the first site, and Count is how many there are; 0 stands for all.
-	From  int `json:"from,omitempty"`
-	Count int `json:"count,omitempty"`
-}
-
-func (l *limiting) run(ctx context.Context, x *explorer, seed uint64, y *Result) {
-	x.plan = nil
-	sites := findLimited(l.Quantity).tried(x, x.play(x.calm, x.calm.Runs[0], x.build, seed), l.Magnitude) // a survey has seen the run
-	y.Sites = len(sites)
-	start := time.Now()
-	for i, p := range sites {
-		switch {
-		case i < l.From || l.Count > 0 && i >= l.From+l.Count:
-			continue
-		case ctx.Err() != nil || time.Since(start) > shift:
-			return
-		}
-		t, o := x.try([]Perturbation{p}, seed)
-		y.Trials = append(y.Trials, t)
-		y.Granted = append(y.Granted, slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
-			return e.Kind == history.OK && e.Op == history.Acquire && o.Run.IsClient(e.Process)
-		}))
-	}
-}
-
-// A point is a magnitude of a quantity, of which the sign counts.
-type point struct {
-	quantity  string
-	magnitude int64
-}
-
-// A sitePlace is a site of one of the calm runs.
-type sitePlace struct{ calm, site int }
-
-// seen is what came of a point, in all calm runs.
-type seen struct {
-	trials         map[sitePlace]Trial
-	first          map[Harm]sitePlace
-	sites          int
-	runs           int
-	unproved, idle int
-	broken         *Broken
-}
 
 // limits is a sheet in the making.
 type limits struct {
@@ -76,7 +27,8 @@ type limits struct {
 
 // Limits finds out how much of each perturbation a lock tolerates, in the calm runs of some shapes, which differ only in their workloads.
 // First each quantity has about a dozen magnitudes, up to three TTLs or 10 %. Then the interval below the least harmful magnitude
-// of each property is halved until it is shorter than 1 %, or 1 ms. Each magnitude is tried at all injection points of all calm runs. The same
+// of each property is halved until it is shorter than 1 %, or 1 ms: the middle is tried at the injection points at which the upper end does harm,
+// and in the end the lower end at all injection points of all calm runs; if it does harm elsewhere, halving goes on below it. The same
 // seed gives the same sheet, whatever the number of workers.
 func (s *Search) Limits(ctx context.Context, shapes []Shape) (*Sheet, error) {
 	return s.limitsOf(ctx, shapes, limited())
@@ -90,7 +42,7 @@ func (s *Search) limitsOf(ctx context.Context, shapes []Shape, quantities []quan
 	}
 	run := l.calm[0].Calm.Resolve(l.calm[0].Calm.Runs[0])
 	var rows []*Tolerance
-	var todo []point
+	var todo []attempt
 	for _, q := range quantities {
 		if q.replicas && run.Replicas == 0 {
 			continue
@@ -105,7 +57,7 @@ func (s *Search) limitsOf(ctx context.Context, shapes []Shape, quantities []quan
 			ladder := q.ladder(l.TTL, run.Nodes)
 			t.Top = ladder[len(ladder)-1]
 			for _, m := range ladder {
-				todo = append(todo, point{q.name, sign * m})
+				todo = append(todo, attempt{at: point{q.name, sign * m}})
 			}
 		}
 	}
@@ -180,54 +132,87 @@ func (l *limits) seen(t *Tolerance, m int64) *seen { return l.known[point{t.Quan
 func (l *limits) harms(t *Tolerance) []Harm {
 	all := map[Harm]bool{}
 	for _, m := range l.magnitudes(t) {
-		for h := range l.seen(t, m).first {
+		for h := range l.seen(t, m).harmed {
 			all[h] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
 }
 
-// bracket returns the least magnitude with a harm, and the greatest one below it without; 0 if that is none.
-func (l *limits) bracket(t *Tolerance, h Harm) (lo, hi int64) {
-	for _, m := range l.magnitudes(t) {
-		if _, harms := l.seen(t, m).first[h]; harms {
-			return lo, m
+// bracket returns the least magnitude with a harm, the sites at which it is done, and the greatest magnitude below it that shows that
+// it is not done there; 0 if that is none.
+func (l *limits) bracket(t *Tolerance, h Harm) (lo, hi int64, sites []sitePlace) {
+	all := l.magnitudes(t)
+	i := slices.IndexFunc(all, func(m int64) bool { return len(l.seen(t, m).harmed[h]) > 0 })
+	hi = all[i]
+	sites = l.seen(t, hi).harmed[h]
+	for _, m := range all[:i] {
+		if l.seen(t, m).answers(sites) {
+			lo = m
 		}
-		lo = m
 	}
-	return lo, 0
+	return lo, hi, sites
 }
 
-// open lists the points to try next for a row.
-func (l *limits) open(t *Tolerance) []point {
-	var all []point
+// open lists what to try next for a row: the middle of each interval, where the upper end does harm; and the lower end of one that is
+// short enough, everywhere.
+func (l *limits) open(t *Tolerance) []attempt {
+	var all []attempt
+	add := func(m int64, only []sitePlace) {
+		at := point{t.Quantity, t.Sign * m}
+		i := slices.IndexFunc(all, func(a attempt) bool { return a.at == at })
+		switch {
+		case i < 0:
+			all = append(all, attempt{at, only})
+		case only == nil || all[i].only == nil:
+			all[i].only = nil
+		default:
+			all[i].only = union(all[i].only, only)
+		}
+	}
 	for _, h := range l.harms(t) {
-		lo, hi := l.bracket(t, h)
+		lo, hi, sites := l.bracket(t, h)
 		if m, ok := findLimited(t.Quantity).halve(lo, hi); ok {
-			p := point{t.Quantity, t.Sign * m}
-			if !slices.Contains(all, p) {
-				all = append(all, p)
+			if before := l.seen(t, m); before != nil { // where another harm is done
+				sites = union(sites, slices.Collect(maps.Keys(before.tried)))
 			}
+			add(m, sites)
+		} else if lo > 0 && !l.seen(t, lo).full {
+			add(lo, nil)
 		}
 	}
 	return all
 }
 
-// play makes the workers play points in all calm runs.
-func (l *limits) play(ctx context.Context, points []point) error {
+// union returns the sites of both, in order.
+func union(a, b []sitePlace) []sitePlace {
+	all := slices.SortedFunc(slices.Values(slices.Concat(a, b)), sitePlace.compare)
+	return slices.Compact(all)
+}
+
+// play makes the workers make attempts in all calm runs.
+func (l *limits) play(ctx context.Context, attempts []attempt) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	type job struct {
 		at   point
 		calm int
+		only []int
 	}
-	todo := make(chan job, len(points)*len(l.calm))
-	for _, p := range points {
-		l.known[p] = &seen{trials: map[sitePlace]Trial{}, first: map[Harm]sitePlace{}}
+	todo := make(chan job, len(attempts)*len(l.calm))
+	for _, a := range attempts {
+		l.known[a.at] = newSeen(a.only == nil)
 		for i := range l.calm {
-			if p.quantity != lostNodes.name || i == 0 {
-				todo <- job{p, i}
+			var only []int
+			for _, at := range a.only {
+				if at.calm == i {
+					only = append(only, at.site)
+				}
 			}
+			if a.only != nil && only == nil || a.at.quantity == lostNodes.name && i > 0 {
+				continue
+			}
+			todo <- job{a.at, i, only}
 		}
 	}
 	close(todo)
@@ -240,7 +225,7 @@ func (l *limits) play(ctx context.Context, points []point) error {
 				if ctx.Err() != nil {
 					return
 				}
-				part, err := l.part(ctx, j.calm, j.at)
+				part, err := l.part(ctx, j.calm, j.at, j.only)
 				if err != nil {
 					cancel(err)
 					return
@@ -258,10 +243,10 @@ func (l *limits) play(ctx context.Context, points []point) error {
 	return context.Cause(ctx)
 }
 
-// part plays a point in one calm run, as often as necessary to have tried all sites. A run that does not end proves nothing.
-func (l *limits) part(ctx context.Context, calm int, at point) (*seen, error) {
-	part := &seen{trials: map[sitePlace]Trial{}, first: map[Harm]sitePlace{}}
-	task := &limiting{Quantity: at.quantity, Magnitude: at.magnitude}
+// part plays a point in one calm run, as often as necessary to have tried all sites, or some of them. A run that does not end proves nothing.
+func (l *limits) part(ctx context.Context, calm int, at point, only []int) (*seen, error) {
+	part := newSeen(only == nil)
+	task := &limiting{Quantity: at.quantity, Magnitude: at.magnitude, Only: only}
 	for {
 		y, err := l.calm[calm].send(ctx, &Task{Limit: task})
 		lost, died := errors.AsType[lostWorker](err)
@@ -285,60 +270,16 @@ func (l *limits) part(ctx context.Context, calm int, at point) (*seen, error) {
 		}
 		part.sites = max(part.sites, y.Sites)
 		for i, t := range y.Trials {
-			part.count(sitePlace{calm, task.From + i}, t, at.quantity == lostNodes.name && !y.Granted[i])
+			part.count(sitePlace{calm, task.site(task.From + i)}, t, at.quantity == lostNodes.name && !y.Granted[i])
 		}
 		for i := range y.Broken {
-			part.runs++
-			part.unproved++
-			if part.broken == nil {
-				part.broken = &y.Broken[i]
-			}
+			part.lost(sitePlace{calm, task.site(task.From + len(y.Trials) + i)}, &y.Broken[i])
 		}
 		done := len(y.Trials) + len(y.Broken)
 		task.From += done
-		if done == 0 || task.From >= part.sites {
+		if done == 0 || task.From >= task.most(part.sites) {
 			return part, nil
 		}
-	}
-}
-
-// count adds a run.
-func (s *seen) count(at sitePlace, t Trial, denied bool) {
-	s.trials[at] = t
-	s.runs++
-	switch t.Class {
-	case Unproved:
-		s.unproved++
-	case Idle:
-		s.idle++
-	}
-	harm := func(h Harm) {
-		if _, known := s.first[h]; !known {
-			s.first[h] = at
-		}
-	}
-	for _, f := range t.Faults {
-		harm(Harm(f.Property))
-	}
-	if denied {
-		harm(NoLease)
-	}
-}
-
-// merge adds what came of a point in another calm run.
-func (s *seen) merge(o *seen) {
-	maps.Copy(s.trials, o.trials)
-	for h, at := range o.first {
-		if before, known := s.first[h]; !known || at.calm < before.calm {
-			s.first[h] = at
-		}
-	}
-	s.sites += o.sites
-	s.runs += o.runs
-	s.unproved += o.unproved
-	s.idle += o.idle
-	if s.broken == nil {
-		s.broken = o.broken
 	}
 }
 
@@ -348,14 +289,15 @@ func (l *limits) conclude(t *Tolerance) error {
 	counted := l.harms(t)
 	for _, m := range l.magnitudes(t) {
 		s := l.seen(t, m)
-		tried := Rung{Magnitude: m, Unproved: s.unproved}
+		tried := Rung{Magnitude: m, Runs: s.runs, Unproved: s.unproved}
 		for _, h := range counted {
-			if _, harms := s.first[h]; harms {
+			if len(s.harmed[h]) > 0 {
 				tried.Harms = append(tried.Harms, h)
 			}
 		}
 		t.Rungs = append(t.Rungs, tried)
-		if clean = clean && len(tried.Harms) == 0 && s.unproved == 0; clean {
+		clean = clean && len(tried.Harms) == 0 && (s.unproved == 0 || !s.full)
+		if clean && s.full {
 			t.Harmless = m
 		}
 		t.Sites = max(t.Sites, s.sites)
@@ -381,9 +323,9 @@ func (l *limits) conclude(t *Tolerance) error {
 
 // edge describes where a harm begins.
 func (l *limits) edge(t *Tolerance, h Harm) (Limit, error) {
-	_, hi := l.bracket(t, h)
+	_, hi, sites := l.bracket(t, h)
 	e := Limit{Harm: h, Harmful: hi}
-	at := l.seen(t, hi).first[h]
+	at := sites[0]
 	above := l.seen(t, hi).trials[at]
 	e.Workload = l.workload(at.calm)
 	for _, f := range above.Faults {
@@ -405,11 +347,13 @@ func (l *limits) edge(t *Tolerance, h Harm) (Limit, error) {
 	if e.Above, err = l.side(at.calm, above); err != nil {
 		return e, err
 	}
-	for _, m := range l.magnitudes(t) { // those with runs that prove nothing are passed over
-		if s := l.seen(t, m); m < hi && s.unproved == 0 {
-			e.Harmless = m
-		} else {
+	for _, m := range l.magnitudes(t) {
+		s := l.seen(t, m)
+		if m >= hi || s.full && s.unproved > 0 {
 			break
+		}
+		if s.full {
+			e.Harmless = m
 		}
 	}
 	if e.Harmless > 0 {

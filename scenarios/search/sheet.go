@@ -40,8 +40,8 @@ type Tolerance struct {
 	Idle     int    `json:"no_effect"` // runs in which the perturbation had no effect
 	// Top is the greatest magnitude that was tried. Magnitudes are nanoseconds, ppm, or a number, and never negative.
 	Top int64 `json:"top"`
-	// Harmless is the greatest magnitude up to which every one that was tried violates nothing, and of which every run proves that. It is 0
-	// if there is none.
+	// Harmless is the greatest magnitude that was tried at all injection points up to which none that was tried violates anything, and of which
+	// every run proves that. It is 0 if there is none.
 	Harmless int64   `json:"harmless"`
 	Limits   []Limit `json:"limits"` // one for each harm, the least first
 	Rungs    []Rung  `json:"tried"`  // the magnitudes that were tried, ascending
@@ -50,6 +50,7 @@ type Tolerance struct {
 // A Rung is a magnitude that was tried, and what came of it.
 type Rung struct {
 	Magnitude int64  `json:"magnitude"`
+	Runs      int    `json:"runs"` // at all injection points, or at those where a greater magnitude does harm
 	Harms     []Harm `json:"harms,omitempty"`
 	Unproved  int    `json:"unproved,omitempty"`
 }
@@ -64,7 +65,8 @@ const NoLease Harm = "no lease"
 type Limit struct {
 	Harm       Harm               `json:"harm"`
 	Assumption checker.Assumption `json:"assumption"` // what is to blame at the edge
-	// Harmless is the greatest magnitude that was tried below Harmful without this harm, in runs that prove something; 0 if there is none.
+	// Harmless is the greatest magnitude below Harmful that was tried at all injection points without this harm, in runs that prove something;
+	// 0 if there is none.
 	Harmless int64    `json:"harmless"`
 	Harmful  int64    `json:"harmful"` // the least magnitude with this harm
 	Workload Workload `json:"workload"`
