@@ -9,8 +9,8 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// replayVariable is the environment variable with the token of a run, or the file with its scenario. [Explore] plays that run
-// instead of a search, and [Test] instead of the catalogue.
+// replayVariable is the environment variable with the token of a run, or the file with its scenario. [Explore] and [Limits] play that
+// run instead of a search, and [Test] instead of the catalogue.
 const replayVariable = "LOCKSTEP_REPLAY"
 
 // replayed returns the scenario that replayVariable names; nil if it is not set.

@@ -12,6 +12,7 @@ import (
 	"lockstep/scenarios"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
 )
 
 type myLock struct{ clients.Env }
@@ -40,6 +41,19 @@ func ExampleExplore() {
 	var t *testing.T // of func TestMyLockExplore(t *testing.T)
 
 	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(script.Pausing, script.Delaying, script.Losing))
+}
+
+// How much a lock tolerates. The test fails if what the operators measure is not within it, or if clients may not be late by a second.
+func ExampleLimits() {
+	var t *testing.T // of func TestMyLockLimits(t *testing.T)
+
+	sheet := scenarios.Limits(t, newMyLock, scenarios.Like("single"), scenarios.Have("pause=1.2s,drift=200ppm"),
+		scenarios.Shaped(search.Shape{TTL: 30 * time.Second, Work: 5 * time.Second}))
+	for _, row := range sheet.Rows {
+		if row.Name() == "late-write" && row.Harmless < int64(time.Second) {
+			t.Errorf("a write that is late by more than %s does harm", row.Text(row.Harmless))
+		}
+	}
 }
 
 // A scenario of your own: go doc lockstep/scenarios/script documents the language.

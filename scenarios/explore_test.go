@@ -31,6 +31,9 @@ const within = "LOCKSTEP_TEST_WITHIN"
 // hunted is how long to hunt, if at all.
 const hunted = "LOCKSTEP_TEST_HUNT"
 
+// from is the scenario file whose runs are perturbed, if there is one.
+const from = "LOCKSTEP_TEST_FROM"
+
 // TestExplored is what a user writes. Its lock is a good one, unless TestExploreFinds says otherwise.
 func TestExplored(t *testing.T) {
 	if os.Getenv(mine) == "" {
@@ -70,6 +73,9 @@ func TestExplored(t *testing.T) {
 	}
 	if d, err := time.ParseDuration(os.Getenv(hunted)); err == nil {
 		opts = append(opts, scenarios.Hunt(d))
+	}
+	if file := os.Getenv(from); file != "" {
+		opts = append(opts, scenarios.From(file))
 	}
 	scenarios.Explore(t, newLock, opts...)
 }
@@ -318,6 +324,42 @@ func TestExploreExhausts(t *testing.T) {
 	out, failed = explored(t, t.TempDir(), "fenced", "fenced", "-test.v")
 	if failed || !strings.Contains(out, "all plans with one perturbation, ") {
 		t.Errorf("a good lock:\n%s", out)
+	}
+}
+
+// What is perturbed may be the runs of a scenario file, without their faults. Those that are then the same are perturbed once.
+func TestExploreFrom(t *testing.T) {
+	const page = "# A file.\n\nclient c1\n  acquire\n  pause 15s\n  write A\n%s  release\nclient c2\n  until 5s\n  acquire within 20s every 1s\n  write B\n  release\n" +
+		"nemesis\n  at 1s crash n1\n\n-- ours nodes=1 --\n-- ours nodes=1 label=again --\n-- ours nodes=1 label=short ttl=4s --\n"
+	const pausing = "# A file.\n\nclient c1\n  pause 15s\nclient c2\n  acquire\n\n-- ours nodes=1 --\n"
+	for _, test := range []struct {
+		name, lock, page string
+		fails            bool
+		want             []string
+	}{
+		{"a good lock", "single", fmt.Sprintf(page, ""), true, []string{"run own/ours: one perturbation is enough\n", "it is claimed that the lock survives a breach of bounded pause\n"}},
+		{"two runs", "fenced", fmt.Sprintf(page, ""), false, []string{"run own/ours\n", "run own/ours/short\n"}},
+		{"a broken lock", "from-reply", fmt.Sprintf(page, ""), true, []string{"run own/ours: one perturbation is enough\n", "resource exclusion violated, no broken assumption: ", "found-single-resource-exclusion-none-"}},
+		{"what the lock cannot do", "single", fmt.Sprintf(page, "  extend\n"), true, []string{"run own/ours does not apply to the lock: its leases cannot be extended"}},
+		{"a mistake in the file", "single", fmt.Sprintf(page, "  pauze 3s\n"), true, []string{`own.txtar:7: unknown step "pauze"`}},
+		{"a client that only pauses", "single", pausing, true, []string{"own.txtar:8: c1 of ours does nothing but pause"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "own.txtar"), []byte(test.page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv(from, "own.txtar")
+			out, failed := explored(t, dir, test.lock, "single", "-test.v")
+			if failed != test.fails || strings.Contains(out, "run own/ours/again") {
+				t.Errorf("failed: %v\n%s", failed, out)
+			}
+			for _, w := range test.want {
+				if !strings.Contains(out, w) {
+					t.Errorf("the output does not contain %q:\n%s", w, out)
+				}
+			}
+		})
 	}
 }
 

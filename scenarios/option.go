@@ -16,7 +16,7 @@ import (
 	"lockstep/sim/workers"
 )
 
-// An Option says which runs [Test], [RunFile], [Explore] or [Run] make with a lock, and what is claimed of the lock.
+// An Option says which runs [Test], [RunFile], [Explore], [Limits] or [Run] make with a lock, and what is claimed of the lock.
 //
 // The claim decides what fails. Without any option, the claim is that the lock is as good as single, the correct lock on one
 // Redis node. A few claims, as options:
@@ -52,8 +52,11 @@ type options struct {
 
 	// For Explore:
 	shape  search.Shape
+	from   string // the scenario file whose runs are perturbed
 	within []script.Kind
 	hunt   time.Duration
+
+	have string // for Limits
 }
 
 func option(name string, set func(*options)) Option {
@@ -154,14 +157,20 @@ func Known(run, why string) Option {
 // Rewrite, the file must exist. Its name is relative to the directory of the package, like those of all files of a test.
 func Against(file string) Option { return option("Against", func(o *options) { o.against = file }) }
 
-// exploring lists the options for [Explore] only.
-var exploring = []string{"Shaped", "Within", "Hunt"}
+// exploring lists the options for [Explore] only, and limiting those for [Limits] only. Shaped is for both.
+var (
+	exploring = []string{"From", "Within", "Hunt"}
+	limiting  = []string{"Have"}
+)
 
-// forPages checks that no option is for [Explore] only.
+// forPages checks that no option is for [Explore] or [Limits] only.
 func (o *options) forPages() error {
 	for _, name := range o.given {
-		if slices.Contains(exploring, name) {
+		switch {
+		case name == "Shaped" || slices.Contains(exploring, name):
 			return fmt.Errorf("scenarios.%s is for Explore; Test, Run and RunFile play scenario files", name)
+		case slices.Contains(limiting, name):
+			return fmt.Errorf("scenarios.%s is for Limits; Test, Run and RunFile play scenario files", name)
 		}
 	}
 	return nil

@@ -26,6 +26,12 @@ func Summary(w io.Writer, outcomes []*play.Outcome) error {
 	for _, o := range outcomes {
 		rows = append(rows, rowsOf(o)...)
 	}
+	_, err := io.WriteString(w, aligned(rows)+"\n"+sentence(outcomes)+"\n")
+	return err
+}
+
+// aligned puts the cells of rows below each other.
+func aligned(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -46,9 +52,7 @@ func Summary(w io.Writer, outcomes []*play.Outcome) error {
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-	b.WriteString("\n" + sentence(outcomes) + "\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // rowsOf returns the rows of one outcome in the table: one for each violated property with the assumption that was broken.

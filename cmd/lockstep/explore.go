@@ -143,24 +143,22 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	switch {
 	case c.Flags().Changed("bound") && (f.bound < 1 || f.bound > mostBound):
 		return fmt.Errorf("--bound %d: it must be between 1 and %d; beyond that, draw at random with --runs or --time", f.bound, mostBound)
-	case f.runs < 0:
-		return fmt.Errorf("--runs %d: it must not be negative", f.runs)
-	case f.time < 0:
-		return fmt.Errorf("--time %v: it must not be negative", f.time)
+	case c.Flags().Changed("runs") && f.runs < 1:
+		return fmt.Errorf("--runs %d: it must be at least 1", f.runs)
+	case c.Flags().Changed("time") && f.time <= 0:
+		return fmt.Errorf("--time %v: it must be longer than 0s, such as 60s", f.time)
 	case f.runs > 0 && f.time > 0 && len(f.grid) == 0:
 		return errors.New("--runs and --time both limit the search; choose one")
 	case c.Flags().Changed("strategy") && f.runs == 0 && f.time == 0:
 		return errors.New("--strategy is for a random search; add --runs or --time")
-	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
-		return fmt.Errorf("--nodes %d: it must be at least 1", f.shape.Nodes)
-	case c.Flags().Changed("clients") && f.shape.Clients < 1:
-		return fmt.Errorf("--clients %d: it must be at least 2", f.shape.Clients)
-	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
-		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
-	case tooLittle(f.memory):
-		return errTooLittle(f.memory)
-	case f.workers < 0:
-		return fmt.Errorf("--workers %d: it must not be negative", f.workers)
+	}
+	for _, name := range []string{"kinds", "without", "property"} {
+		if words, _ := c.Flags().GetStringSlice(name); c.Flags().Changed(name) && len(words) == 0 { // for example, a shell variable that is not set
+			return fmt.Errorf("--%s is empty; it must name at least one, or be left out", name)
+		}
+	}
+	if err := f.checkShape(c); err != nil {
+		return err
 	}
 	if err := f.known.check(f.shape.Lock); err != nil {
 		return fmt.Errorf("--lock: %w", err)
@@ -187,6 +185,23 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 		if c.Flags().Changed(name) {
 			return fmt.Errorf("--%s: %s sets that already; only --lock can be combined with a scenario", name, args[0])
 		}
+	}
+	return nil
+}
+
+// checkShape checks what explore and limits have in common.
+func (f *exploreFlags) checkShape(c *cobra.Command) error {
+	switch {
+	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
+		return fmt.Errorf("--nodes %d: it must be at least 1", f.shape.Nodes)
+	case c.Flags().Changed("clients") && f.shape.Clients < 1:
+		return fmt.Errorf("--clients %d: it must be at least 2", f.shape.Clients)
+	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
+		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
+	case tooLittle(f.memory):
+		return errTooLittle(f.memory)
+	case f.workers < 0:
+		return fmt.Errorf("--workers %d: it must not be negative", f.workers)
 	}
 	return nil
 }

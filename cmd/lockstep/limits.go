@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/clients"
-	"lockstep/reports"
-	"lockstep/reports/pictures"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
@@ -98,35 +96,23 @@ func limitsHelp() string {
 }
 
 func (f *limitsFlags) checkLimits(c *cobra.Command) error {
-	switch {
-	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
-		return fmt.Errorf("--nodes %d: it must be at least 1", f.shape.Nodes)
-	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
-		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
-	case c.Flags().Changed("work") && f.shape.Work <= 0:
+	if c.Flags().Changed("work") && f.shape.Work <= 0 {
 		return fmt.Errorf("--work %v: it must be longer than 0s", f.shape.Work)
-	case tooLittle(f.memory):
-		return errTooLittle(f.memory)
-	case f.workers < 0:
-		return fmt.Errorf("--workers %d: it must not be negative", f.workers)
+	}
+	if err := f.checkShape(c); err != nil {
+		return err
 	}
 	if err := f.known.check(f.shape.Lock); err != nil {
 		return err
 	}
-	for _, text := range f.have {
-		h, err := search.ParseHave(text)
-		if err != nil {
+	if c.Flags().Changed("have") && len(f.have) == 0 {
+		return errors.New("--have is empty; say what you have, such as pause=1.2s")
+	}
+	if len(f.have) > 0 {
+		var err error
+		if f.haves, err = search.ParseHaves(strings.Join(f.have, ","), f.shape.Replicas); err != nil {
 			return fmt.Errorf("--have: %w", err)
 		}
-		if search.LimitNeedsReplica(h.Quantity) && f.shape.Replicas == 0 {
-			return fmt.Errorf("--have: %s is for a lock node with a replica; add --replicas 1", h.Quantity)
-		}
-		for _, other := range f.haves {
-			if other.Quantity == h.Quantity && (other.Sign == h.Sign || other.Sign*h.Sign == 0) {
-				return fmt.Errorf("--have: %s must occur only once", h.Quantity)
-			}
-		}
-		f.haves = append(f.haves, h)
 	}
 	if f.shape.Nodes == 0 {
 		f.shape.Nodes = f.known.nodes(f.shape.Lock)
@@ -165,19 +151,16 @@ func (f *limitsFlags) runLimits(c *cobra.Command) error {
 	} else {
 		y.print()
 	}
-	for _, file := range []struct {
-		name  string
-		write func(*pictures.Plot, io.Writer) error
-	}{{f.svg, (*pictures.Plot).WriteSVG}, {f.png, (*pictures.Plot).WritePNG}} {
-		if file.name == "" || err != nil {
-			continue
-		}
+	if err == nil && f.svg+f.png != "" {
 		if len(sheet.Rows) == 0 {
 			return errors.New("no run could be perturbed, so there is nothing to draw")
 		}
-		if err = writeFile(c.Context(), file.name, func(w io.Writer) error { return file.write(y.plot(), w) }); err == nil && !f.json {
-			fmt.Fprintf(y.w, "written: %s\n", reports.Visible(file.name))
+		w := y.w
+		if f.json {
+			w = io.Discard
 		}
+		plot := y.plot()
+		err = draw(c.Context(), w, drawing{f.svg, plot.WriteSVG}, drawing{f.png, plot.WritePNG})
 	}
 	return cmp.Or(err, y.status())
 }

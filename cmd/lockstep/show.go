@@ -65,17 +65,8 @@ on one time axis. With --svg and --png it writes a picture.`,
 			o := outcomes[0]
 			line := pictures.NewTimeline(o.Facts, o.Result)
 			page := func(w io.Writer) error { return explorer.Page(w, pageRuns(outcomes)...) }
-			for _, f := range []struct {
-				name  string
-				write func(io.Writer) error
-			}{{svg, line.WriteSVG}, {png, line.WritePNG}, {html, page}} {
-				if f.name == "" {
-					continue
-				}
-				if err := writeFile(c.Context(), f.name, f.write); err != nil {
-					return err
-				}
-				fmt.Fprintf(c.OutOrStdout(), "written: %s\n", reports.Visible(f.name))
+			if err := draw(c.Context(), c.OutOrStdout(), drawing{svg, line.WriteSVG}, drawing{png, line.WritePNG}, drawing{html, page}); err != nil {
+				return err
 			}
 			return exitStatus(slices.DeleteFunc(outcomes, func(o *play.Outcome) bool { return o.Scenario == nil }))
 		},
@@ -193,6 +184,26 @@ func roles(w io.Writer) func(reports.Role, string) string {
 		}
 		return text.Colors{text.Faint}.Sprint(s)
 	}
+}
+
+// A drawing is what an option writes into a file, whose name is empty if the option is not given.
+type drawing struct {
+	file  string
+	write func(io.Writer) error
+}
+
+// draw writes drawings, and tells w.
+func draw(ctx context.Context, w io.Writer, all ...drawing) error {
+	for _, d := range all {
+		if d.file == "" {
+			continue
+		}
+		if err := writeFile(ctx, d.file, d.write); err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "written: %s\n", reports.Visible(d.file))
+	}
+	return nil
 }
 
 // writeFile writes a file completely or not at all.

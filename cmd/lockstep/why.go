@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,7 +12,6 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/reports/pictures"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
@@ -103,19 +103,17 @@ func (f *runFlags) why(c *cobra.Command, arg string, futures int, svg, png strin
 	} else {
 		y.print()
 	}
-	for _, file := range []struct {
-		name  string
-		write func(*pictures.Plot, io.Writer) error
-	}{{svg, (*pictures.Plot).WriteSVG}, {png, (*pictures.Plot).WritePNG}} {
-		if file.name == "" || err != nil {
-			continue
-		}
+	if err == nil && svg+png != "" {
 		if len(y.causes) == 0 {
-			return fmt.Errorf("%s: no property is violated, so there is nothing to draw", file.name)
+			return errors.New("no property is violated, so there is nothing to draw")
 		}
-		if err = writeFile(c.Context(), file.name, func(w io.Writer) error { return file.write(y.plot(y.causes[0]), w) }); err == nil && !f.json {
-			fmt.Fprintf(y.w, "\nwritten: %s\n", reports.Visible(file.name))
+		w := y.w
+		if f.json {
+			w = io.Discard
 		}
+		fmt.Fprintln(w)
+		plot := y.plot(y.causes[0])
+		err = draw(c.Context(), w, drawing{svg, plot.WriteSVG}, drawing{png, plot.WritePNG})
 	}
 	return cmp.Or(err, exitStatus([]*play.Outcome{o}))
 }

@@ -18,6 +18,26 @@ type Have struct {
 	Sign int64
 }
 
+// ParseHaves parses a list of what an environment has, with commas, such as pause=1.2s,drift=200ppm. Replicas is how many the lock node
+// has.
+func ParseHaves(list string, replicas int) (all []Have, err error) {
+	for text := range strings.SplitSeq(list, ",") {
+		h, err := ParseHave(strings.TrimSpace(text))
+		switch {
+		case err != nil:
+			return nil, err
+		case findLimited(h.Quantity).replicas && replicas == 0:
+			return nil, fmt.Errorf("%s is for a lock node with a replica, and there is none", h.Quantity)
+		case slices.ContainsFunc(all, func(other Have) bool {
+			return other.Quantity == h.Quantity && (other.Sign == h.Sign || other.Sign*h.Sign == 0)
+		}):
+			return nil, fmt.Errorf("%s must occur only once", h.Quantity)
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
+
 // ParseHave parses such as pause=1.2s, drift=200ppm, jump=-300ms or lost-nodes=1.
 func ParseHave(text string) (Have, error) {
 	name, value, ok := strings.Cut(text, "=")

@@ -10,211 +10,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"lockstep/checker"
-	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
-
-// A Sheet says how much of each perturbation a lock tolerates, one at a time: up to which magnitude each property holds in some calm
-// runs, wherever in them the perturbation comes.
-type Sheet struct {
-	TTL  time.Duration `json:"ttl_ns"`
-	Calm []SheetRun    `json:"calm"`
-	Rows []Tolerance   `json:"rows"`
-
-	Runs     int `json:"runs"`
-	Unproved int `json:"unproved"` // runs that prove nothing, those that do not end included
-	// Broken are the first runs that did not end, one for each quantity.
-	Broken []Broken `json:"broken,omitempty"`
-}
-
-// A SheetRun is one of the runs that are perturbed.
-type SheetRun struct {
-	Workload Workload `json:"workload"`
-	// Unfit says why it is not perturbed: it does not apply to the lock, does not end, proves nothing, or violates a property although
-	// nothing goes wrong. It is empty if it is perturbed.
-	Unfit string `json:"unfit,omitempty"`
-}
-
-// A Tolerance is how much of one perturbation a lock tolerates.
-type Tolerance struct {
-	Quantity string `json:"quantity"` // its name, as in [ParseHave]
-	Sign     int64  `json:"sign"`     // -1 for a clock that jumps back or is slow, otherwise 1
-	Unit     Unit   `json:"unit"`
-	Sites    int    `json:"sites"` // how many injection points the calm runs have
-	Runs     int    `json:"runs"`
-	Unproved int    `json:"unproved"`
-	Idle     int    `json:"no_effect"` // runs in which the perturbation had no effect
-	// Top is the greatest magnitude that was tried. Magnitudes are nanoseconds, ppm, or a number, and never negative.
-	Top int64 `json:"top"`
-	// Harmless is the greatest magnitude up to which every one that was tried violates nothing, and of which every run proves that. It is 0
-	// if there is none.
-	Harmless int64   `json:"harmless"`
-	Limits   []Limit `json:"limits"` // one for each harm, the least first
-	Rungs    []Rung  `json:"tried"`  // the magnitudes that were tried, ascending
-}
-
-// A Rung is a magnitude that was tried, and what came of it.
-type Rung struct {
-	Magnitude int64  `json:"magnitude"`
-	Harms     []Harm `json:"harms,omitempty"`
-	Unproved  int    `json:"unproved,omitempty"`
-}
-
-// A Harm is a property that is violated, or [NoLease].
-type Harm string
-
-// NoLease is the harm that no client gets the lock. It counts only where lock nodes are lost.
-const NoLease Harm = "no lease"
-
-// A Limit is where a perturbation begins to violate a property.
-type Limit struct {
-	Harm       Harm               `json:"harm"`
-	Assumption checker.Assumption `json:"assumption"` // what is to blame at the edge
-	// Harmless is the greatest magnitude that was tried below Harmful without this harm, in runs that prove something; 0 if there is none.
-	Harmless int64    `json:"harmless"`
-	Harmful  int64    `json:"harmful"` // the least magnitude with this harm
-	Workload Workload `json:"workload"`
-	Where    string   `json:"where"` // the injection point, in words
-	// Below and Above are the runs on either side, at the same injection point.
-	Below *Side `json:"below,omitempty"`
-	Above *Side `json:"above,omitempty"`
-}
-
-// A Side is a run on one side of an edge.
-type Side struct {
-	Plan  []Perturbation   `json:"plan"`
-	Page  *script.Scenario `json:"-"`
-	Token string           `json:"token"`
-}
-
-// NothingProved reports whether no perturbed run proves anything.
-func (s *Sheet) NothingProved() bool {
-	return !slices.ContainsFunc(s.Rows, func(t Tolerance) bool { return t.Runs > t.Unproved+t.Idle })
-}
-
-// Effective reports whether the perturbation had an effect in some run.
-func (t *Tolerance) Effective() bool { return t.Runs > t.Idle+t.Unproved }
-
-// Name names the quantity with its sign.
-func (t *Tolerance) Name() string {
-	signs := signWords[t.Unit]
-	switch {
-	case !findLimited(t.Quantity).signed():
-		return t.Quantity
-	case t.Sign < 0:
-		return t.Quantity + " " + signs[0]
-	}
-	return t.Quantity + " " + signs[1]
-}
-
-var signWords = map[Unit][2]string{Seconds: {"back", "ahead"}, PPM: {"slow", "fast"}}
-
-// About describes the perturbation.
-func (t *Tolerance) About() string { return findLimited(t.Quantity).about }
-
-// Text prints a magnitude of the quantity.
-func (t *Tolerance) Text(v int64) string { return findLimited(t.Quantity).text(v) }
-
-// lostNodes is the number of lock nodes that are down all the time. It is no axis of a map, since it has no single site.
-var lostNodes = quantity{name: "lost-nodes", about: "this many lock nodes are down from the start", unit: Number, max: 9, kind: script.Crashing}
-
-// limited lists the quantities of a sheet.
-func limited() []quantity {
-	all := slices.DeleteFunc(slices.Clone(quantities), func(q quantity) bool { return q.kind == "" })
-	return append(all, lostNodes)
-}
-
-// LimitNames lists the names of the quantities of a [Sheet].
-func LimitNames() []string {
-	var all []string
-	for _, q := range limited() {
-		all = append(all, q.name)
-	}
-	return all
-}
-
-// findLimited returns a quantity of a sheet, which must exist.
-func findLimited(name string) quantity {
-	if name == lostNodes.name {
-		return lostNodes
-	}
-	return findQuantity(name)
-}
-
-// signed reports whether the quantity has two directions.
-func (q quantity) signed() bool { return q.min < 0 }
-
-// tried lists the places of the perturbation at a magnitude, of which the sign counts.
-func (q quantity) tried(x *explorer, o *play.Outcome, magnitude int64) []Perturbation {
-	if q.name != lostNodes.name {
-		all := q.sites(x.calm, o)
-		for i, p := range all {
-			all[i] = p.sized(magnitude)
-		}
-		return all
-	}
-	var all []Perturbation
-	for _, some := range subsets(o.Run.Nodes, int(magnitude)) {
-		p := Perturbation{Kind: q.kind}
-		for _, i := range some {
-			p.Steps = append(p.Steps, script.AtStart{Fault: history.Crash{Process: fmt.Sprintf("n%d", i+1)}})
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-// A limiting is the task of perturbing a calm run by one magnitude of a quantity, at each of its sites.
-type limiting struct {
-	Quantity  string `json:"quantity"`
-	Magnitude int64  `json:"magnitude"`
-	// From is the first site, and Count is how many there are; 0 stands for all.
-	From  int `json:"from,omitempty"`
-	Count int `json:"count,omitempty"`
-}
-
-func (l *limiting) run(ctx context.Context, x *explorer, seed uint64, y *Result) {
-	x.plan = nil
-	sites := findLimited(l.Quantity).tried(x, x.play(x.calm, x.calm.Runs[0], x.build, seed), l.Magnitude) // a survey has seen the run
-	y.Sites = len(sites)
-	start := time.Now()
-	for i, p := range sites {
-		switch {
-		case i < l.From || l.Count > 0 && i >= l.From+l.Count:
-			continue
-		case ctx.Err() != nil || time.Since(start) > shift:
-			return
-		}
-		t, o := x.try([]Perturbation{p}, seed)
-		y.Trials = append(y.Trials, t)
-		y.Granted = append(y.Granted, slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
-			return e.Kind == history.OK && e.Op == history.Acquire && o.Run.IsClient(e.Process)
-		}))
-	}
-}
-
-// A point is a magnitude of a quantity, of which the sign counts.
-type point struct {
-	quantity  string
-	magnitude int64
-}
-
-// A sitePlace is a site of one of the calm runs.
-type sitePlace struct{ calm, site int }
-
-// seen is what came of a point, in all calm runs.
-type seen struct {
-	trials         map[sitePlace]Trial
-	first          map[Harm]sitePlace
-	sites          int
-	runs           int
-	unproved, idle int
-	broken         *Broken
-}
 
 // limits is a sheet in the making.
 type limits struct {
@@ -226,9 +26,10 @@ type limits struct {
 }
 
 // Limits finds out how much of each perturbation a lock tolerates, in the calm runs of some shapes, which differ only in their workloads.
-// First it tries about a dozen magnitudes of each quantity, up to three TTLs or 10 %. Then, for each property, the interval below the
-// smallest magnitude that violates it is halved until it is no wider than 1 %, or 1 ms. Each magnitude is tried at all injection points of
-// all calm runs. The same seed gives the same sheet, whatever the number of workers.
+// First each quantity has about a dozen magnitudes, up to three TTLs or 10 %. Then the interval below the least harmful magnitude
+// of each property is halved until it is shorter than 1 %, or 1 ms: the middle is tried at the injection points at which the upper end does harm,
+// and in the end the lower end at all injection points of all calm runs; if it does harm elsewhere, halving goes on below it. The same
+// seed gives the same sheet, whatever the number of workers.
 func (s *Search) Limits(ctx context.Context, shapes []Shape) (*Sheet, error) {
 	return s.limitsOf(ctx, shapes, limited())
 }
@@ -241,7 +42,7 @@ func (s *Search) limitsOf(ctx context.Context, shapes []Shape, quantities []quan
 	}
 	run := l.calm[0].Calm.Resolve(l.calm[0].Calm.Runs[0])
 	var rows []*Tolerance
-	var todo []point
+	var todo []attempt
 	for _, q := range quantities {
 		if q.replicas && run.Replicas == 0 {
 			continue
@@ -256,7 +57,7 @@ func (s *Search) limitsOf(ctx context.Context, shapes []Shape, quantities []quan
 			ladder := q.ladder(l.TTL, run.Nodes)
 			t.Top = ladder[len(ladder)-1]
 			for _, m := range ladder {
-				todo = append(todo, point{q.name, sign * m})
+				todo = append(todo, attempt{at: point{q.name, sign * m}})
 			}
 		}
 	}
@@ -313,55 +114,6 @@ func (l *limits) survey(ctx context.Context, shapes []Shape) error {
 	return nil
 }
 
-// ladder lists the magnitudes that are tried first.
-func (q quantity) ladder(ttl time.Duration, nodes int) (all []int64) {
-	switch q.unit {
-	case Number:
-		for n := range min(nodes, int(q.max)) {
-			all = append(all, int64(n+1))
-		}
-		return all
-	case PPM:
-		return []int64{10, 100, 300, 1_000, 3_000, 8_000, 12_000, 20_000, 50_000, 100_000}
-	}
-	for d := time.Millisecond; d < ttl/10; d *= 10 {
-		all = append(all, int64(d))
-	}
-	for _, percent := range []time.Duration{10, 25, 50, 75, 95, 105, 130, 180, 300} {
-		all = append(all, min(int64((ttl*percent/100).Round(time.Millisecond)), q.max))
-	}
-	return slices.Compact(all)
-}
-
-// step is how near two magnitudes are of which one is harmful and the other one is not.
-func (q quantity) step(m int64) int64 {
-	switch q.unit {
-	case Seconds:
-		return max(m/100, int64(time.Millisecond))
-	case PPM:
-		return max(m/100, 10)
-	}
-	return 1
-}
-
-// halve returns a round magnitude between two; ok is false if they are near enough.
-func (q quantity) halve(lo, hi int64) (middle int64, ok bool) {
-	step := q.step(lo)
-	if hi-lo <= step {
-		return 0, false
-	}
-	middle = lo + (hi-lo)/2
-	if lo > 0 && hi > 3*lo {
-		middle = int64(math.Sqrt(float64(lo) * float64(hi)))
-	}
-	unit := int64(1)
-	for unit*10 <= step {
-		unit *= 10
-	}
-	middle = (middle + unit/2) / unit * unit
-	return min(max(middle, lo+1), hi-1), true
-}
-
 // magnitudes lists those of a row that were tried, ascending.
 func (l *limits) magnitudes(t *Tolerance) []int64 {
 	var all []int64
@@ -380,54 +132,87 @@ func (l *limits) seen(t *Tolerance, m int64) *seen { return l.known[point{t.Quan
 func (l *limits) harms(t *Tolerance) []Harm {
 	all := map[Harm]bool{}
 	for _, m := range l.magnitudes(t) {
-		for h := range l.seen(t, m).first {
+		for h := range l.seen(t, m).harmed {
 			all[h] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
 }
 
-// bracket returns the least magnitude with a harm, and the greatest one below it without; 0 if that is none.
-func (l *limits) bracket(t *Tolerance, h Harm) (lo, hi int64) {
-	for _, m := range l.magnitudes(t) {
-		if _, harms := l.seen(t, m).first[h]; harms {
-			return lo, m
+// bracket returns the least magnitude with a harm, the sites at which it is done, and the greatest magnitude below it that shows that
+// it is not done there; 0 if that is none.
+func (l *limits) bracket(t *Tolerance, h Harm) (lo, hi int64, sites []sitePlace) {
+	all := l.magnitudes(t)
+	i := slices.IndexFunc(all, func(m int64) bool { return len(l.seen(t, m).harmed[h]) > 0 })
+	hi = all[i]
+	sites = l.seen(t, hi).harmed[h]
+	for _, m := range all[:i] {
+		if l.seen(t, m).answers(sites) {
+			lo = m
 		}
-		lo = m
 	}
-	return lo, 0
+	return lo, hi, sites
 }
 
-// open lists the points to try next for a row.
-func (l *limits) open(t *Tolerance) []point {
-	var all []point
+// open lists what to try next for a row: the middle of each interval, where the upper end does harm; and the lower end of one that is
+// short enough, everywhere.
+func (l *limits) open(t *Tolerance) []attempt {
+	var all []attempt
+	add := func(m int64, only []sitePlace) {
+		at := point{t.Quantity, t.Sign * m}
+		i := slices.IndexFunc(all, func(a attempt) bool { return a.at == at })
+		switch {
+		case i < 0:
+			all = append(all, attempt{at, only})
+		case only == nil || all[i].only == nil:
+			all[i].only = nil
+		default:
+			all[i].only = union(all[i].only, only)
+		}
+	}
 	for _, h := range l.harms(t) {
-		lo, hi := l.bracket(t, h)
+		lo, hi, sites := l.bracket(t, h)
 		if m, ok := findLimited(t.Quantity).halve(lo, hi); ok {
-			p := point{t.Quantity, t.Sign * m}
-			if !slices.Contains(all, p) {
-				all = append(all, p)
+			if before := l.seen(t, m); before != nil { // where another harm is done
+				sites = union(sites, slices.Collect(maps.Keys(before.tried)))
 			}
+			add(m, sites)
+		} else if lo > 0 && !l.seen(t, lo).full {
+			add(lo, nil)
 		}
 	}
 	return all
 }
 
-// play makes the workers play points in all calm runs.
-func (l *limits) play(ctx context.Context, points []point) error {
+// union returns the sites of both, in order.
+func union(a, b []sitePlace) []sitePlace {
+	all := slices.SortedFunc(slices.Values(slices.Concat(a, b)), sitePlace.compare)
+	return slices.Compact(all)
+}
+
+// play makes the workers make attempts in all calm runs.
+func (l *limits) play(ctx context.Context, attempts []attempt) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	type job struct {
 		at   point
 		calm int
+		only []int
 	}
-	todo := make(chan job, len(points)*len(l.calm))
-	for _, p := range points {
-		l.known[p] = &seen{trials: map[sitePlace]Trial{}, first: map[Harm]sitePlace{}}
+	todo := make(chan job, len(attempts)*len(l.calm))
+	for _, a := range attempts {
+		l.known[a.at] = newSeen(a.only == nil)
 		for i := range l.calm {
-			if p.quantity != lostNodes.name || i == 0 {
-				todo <- job{p, i}
+			var only []int
+			for _, at := range a.only {
+				if at.calm == i {
+					only = append(only, at.site)
+				}
 			}
+			if a.only != nil && only == nil || a.at.quantity == lostNodes.name && i > 0 {
+				continue
+			}
+			todo <- job{a.at, i, only}
 		}
 	}
 	close(todo)
@@ -440,7 +225,7 @@ func (l *limits) play(ctx context.Context, points []point) error {
 				if ctx.Err() != nil {
 					return
 				}
-				part, err := l.part(ctx, j.calm, j.at)
+				part, err := l.part(ctx, j.calm, j.at, j.only)
 				if err != nil {
 					cancel(err)
 					return
@@ -458,10 +243,10 @@ func (l *limits) play(ctx context.Context, points []point) error {
 	return context.Cause(ctx)
 }
 
-// part plays a point in one calm run, as often as necessary to have tried all sites. A run that does not end proves nothing.
-func (l *limits) part(ctx context.Context, calm int, at point) (*seen, error) {
-	part := &seen{trials: map[sitePlace]Trial{}, first: map[Harm]sitePlace{}}
-	task := &limiting{Quantity: at.quantity, Magnitude: at.magnitude}
+// part plays a point in one calm run, as often as necessary to have tried all sites, or some of them. A run that does not end proves nothing.
+func (l *limits) part(ctx context.Context, calm int, at point, only []int) (*seen, error) {
+	part := newSeen(only == nil)
+	task := &limiting{Quantity: at.quantity, Magnitude: at.magnitude, Only: only}
 	for {
 		y, err := l.calm[calm].send(ctx, &Task{Limit: task})
 		lost, died := errors.AsType[lostWorker](err)
@@ -485,60 +270,16 @@ func (l *limits) part(ctx context.Context, calm int, at point) (*seen, error) {
 		}
 		part.sites = max(part.sites, y.Sites)
 		for i, t := range y.Trials {
-			part.count(sitePlace{calm, task.From + i}, t, at.quantity == lostNodes.name && !y.Granted[i])
+			part.count(sitePlace{calm, task.site(task.From + i)}, t, at.quantity == lostNodes.name && !y.Granted[i])
 		}
 		for i := range y.Broken {
-			part.runs++
-			part.unproved++
-			if part.broken == nil {
-				part.broken = &y.Broken[i]
-			}
+			part.lost(sitePlace{calm, task.site(task.From + len(y.Trials) + i)}, &y.Broken[i])
 		}
 		done := len(y.Trials) + len(y.Broken)
 		task.From += done
-		if done == 0 || task.From >= part.sites {
+		if done == 0 || task.From >= task.most(part.sites) {
 			return part, nil
 		}
-	}
-}
-
-// count adds a run.
-func (s *seen) count(at sitePlace, t Trial, denied bool) {
-	s.trials[at] = t
-	s.runs++
-	switch t.Class {
-	case Unproved:
-		s.unproved++
-	case Idle:
-		s.idle++
-	}
-	harm := func(h Harm) {
-		if _, known := s.first[h]; !known {
-			s.first[h] = at
-		}
-	}
-	for _, f := range t.Faults {
-		harm(Harm(f.Property))
-	}
-	if denied {
-		harm(NoLease)
-	}
-}
-
-// merge adds what came of a point in another calm run.
-func (s *seen) merge(o *seen) {
-	maps.Copy(s.trials, o.trials)
-	for h, at := range o.first {
-		if before, known := s.first[h]; !known || at.calm < before.calm {
-			s.first[h] = at
-		}
-	}
-	s.sites += o.sites
-	s.runs += o.runs
-	s.unproved += o.unproved
-	s.idle += o.idle
-	if s.broken == nil {
-		s.broken = o.broken
 	}
 }
 
@@ -548,14 +289,15 @@ func (l *limits) conclude(t *Tolerance) error {
 	counted := l.harms(t)
 	for _, m := range l.magnitudes(t) {
 		s := l.seen(t, m)
-		tried := Rung{Magnitude: m, Unproved: s.unproved}
+		tried := Rung{Magnitude: m, Runs: s.runs, Unproved: s.unproved}
 		for _, h := range counted {
-			if _, harms := s.first[h]; harms {
+			if len(s.harmed[h]) > 0 {
 				tried.Harms = append(tried.Harms, h)
 			}
 		}
 		t.Rungs = append(t.Rungs, tried)
-		if clean = clean && len(tried.Harms) == 0 && s.unproved == 0; clean {
+		clean = clean && len(tried.Harms) == 0 && (s.unproved == 0 || !s.full)
+		if clean && s.full {
 			t.Harmless = m
 		}
 		t.Sites = max(t.Sites, s.sites)
@@ -581,9 +323,9 @@ func (l *limits) conclude(t *Tolerance) error {
 
 // edge describes where a harm begins.
 func (l *limits) edge(t *Tolerance, h Harm) (Limit, error) {
-	_, hi := l.bracket(t, h)
+	_, hi, sites := l.bracket(t, h)
 	e := Limit{Harm: h, Harmful: hi}
-	at := l.seen(t, hi).first[h]
+	at := sites[0]
 	above := l.seen(t, hi).trials[at]
 	e.Workload = l.workload(at.calm)
 	for _, f := range above.Faults {
@@ -605,11 +347,13 @@ func (l *limits) edge(t *Tolerance, h Harm) (Limit, error) {
 	if e.Above, err = l.side(at.calm, above); err != nil {
 		return e, err
 	}
-	for _, m := range l.magnitudes(t) { // those with runs that prove nothing are passed over
-		if s := l.seen(t, m); m < hi && s.unproved == 0 {
-			e.Harmless = m
-		} else {
+	for _, m := range l.magnitudes(t) {
+		s := l.seen(t, m)
+		if m >= hi || s.full && s.unproved > 0 {
 			break
+		}
+		if s.full {
+			e.Harmless = m
 		}
 	}
 	if e.Harmless > 0 {
@@ -636,7 +380,9 @@ func (l *limits) workload(i int) Workload {
 
 // side returns a run of an edge.
 func (l *limits) side(calm int, t Trial) (*Side, error) {
-	page := l.calm[calm].Page(Found{Trial: t})
+	plain := *l.calm[calm]
+	plain.Lock = "" // the page is for any lock, and names the one of its calm run
+	page := plain.Page(Found{Trial: t})
 	token, err := page.Token()
 	return &Side{Plan: t.Plan, Page: page, Token: token}, err
 }
@@ -669,9 +415,3 @@ func where(calm *script.Scenario, p Perturbation) string {
 	}
 	return f.Target() + " from the start"
 }
-
-// LimitAbout describes a quantity of a [Sheet], by its name.
-func LimitAbout(name string) string { return findLimited(name).about }
-
-// LimitNeedsReplica reports whether a quantity of a [Sheet] is for lock nodes with a replica only.
-func LimitNeedsReplica(name string) bool { return findLimited(name).replicas }

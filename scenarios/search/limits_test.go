@@ -195,3 +195,43 @@ func TestParseHave(t *testing.T) {
 		}
 	}
 }
+
+// The middle of an interval is tried only where the upper end does harm. If the lower end then does harm elsewhere, the search goes on below
+// it: here one site of ten does harm from 6.9 s on, and another one, which the first dozen magnitudes miss, from 6.5 s to 7.1 s.
+func TestLimitsOfAnotherSite(t *testing.T) {
+	harms := func(site int, m time.Duration) bool {
+		return site == 4 && m >= 6900*time.Millisecond || site == 2 && m >= 6500*time.Millisecond && m < 7100*time.Millisecond
+	}
+	q, all := findLimited("pause"), []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	l, row := &limits{Sheet: &Sheet{}, known: map[point]*seen{}}, &Tolerance{Quantity: "pause", Sign: 1}
+	var todo []attempt
+	for _, m := range q.ladder(10*time.Second, 1) {
+		todo = append(todo, attempt{at: point{"pause", m}})
+	}
+	ladder, runs := len(todo)*len(all), 0
+	for len(todo) > 0 {
+		for _, a := range todo {
+			s := newSeen(a.only == nil)
+			for _, site := range all {
+				at, trial := sitePlace{0, site}, Trial{}
+				if a.only != nil && !slices.Contains(a.only, at) {
+					continue
+				}
+				if harms(site, time.Duration(a.at.magnitude)) {
+					trial.Faults = []play.Failing{{Property: checker.ResourceExclusion}}
+				}
+				s.count(at, trial, false)
+				runs++
+			}
+			l.known[a.at] = s
+		}
+		todo = l.open(row)
+	}
+	lo, hi, sites := l.bracket(row, Harm(checker.ResourceExclusion))
+	if !slices.Equal(sites, []sitePlace{{0, 2}}) || hi < int64(6500*time.Millisecond) || lo >= int64(6500*time.Millisecond) || hi-lo > q.step(lo) || !l.seen(row, lo).full {
+		t.Errorf("found %v to %v at %v", time.Duration(lo), time.Duration(hi), sites)
+	}
+	if more := runs - ladder; more > 4*len(all) {
+		t.Errorf("%d runs after the first %d", more, ladder)
+	}
+}

@@ -119,6 +119,9 @@ func CalmRun(s *script.Scenario, run script.Section) (*script.Scenario, error) {
 			_, pauses := script.Once(step).(script.Pause)
 			return pauses
 		})
+		if len(steps) == 0 {
+			return nil, fmt.Errorf("%s:%d: %s of %s does nothing but pause, so there is nothing to perturb", s.File, run.Line(), lane.Process, run.ID())
+		}
 		page.Lanes = append(page.Lanes, script.Lane{Process: lane.Process, Steps: steps})
 	}
 	run.Lanes, run.Musts, run.Reports, run.Expect, run.Golden, run.TTL, run.Checksum = nil, nil, nil, nil, "", 0, ""

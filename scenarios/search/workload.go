@@ -136,6 +136,3 @@ func (s Shape) Each(lock string) (all []Shape) {
 	}
 	return all
 }
-
-// Work is how long a client works under its lease, by default.
-func (w Workload) Work(ttl time.Duration) time.Duration { return w.usual(ttl) }

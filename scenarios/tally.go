@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"lockstep/scenarios/search"
+)
+
+// conclude explains what rapid has found, or sums up the test.
+func (e *exploration) conclude() {
+	e.t.Helper()
+	if e.failed != nil {
+		e.print(e.t, "The output above is rapid's. Use the command at the very end, not rapid's, which draws new plans.")
+		e.explainSmallest(e.t, e.failed, *e.failing)
+		return
+	}
+	proved := 0
+	for _, c := range e.calm {
+		singles, drawn := c.tally()
+		proved += singles.Survived + singles.Violating + drawn.Survived + drawn.Violating
+	}
+	if proved == 0 {
+		e.t.Errorf("nothing is proved: no run in which a perturbation had an effect came to a verdict\n%s", e.summary())
+		return
+	}
+	e.print(e.t, "%s", e.summary())
+}
+
+// tally counts the plans, those with one perturbation separately. The calm run does not count as a plan.
+func (c *calmRun) tally() (singles, drawn search.Level) {
+	singles = c.singles
+	for _, a := range c.tried {
+		switch single := len(a.plan) == 1 && a.seed == c.seed; {
+		case single && a.class == search.Violating:
+			singles.Count(a.class)
+		case !single && len(a.plan) > 0: // the other plans with one perturbation are in singles
+			drawn.Count(a.class)
+		}
+	}
+	return singles, drawn
+}
+
+// summary sums up all plans in a few words.
+func (e *exploration) summary() string {
+	var lines []string
+	excused := map[string]int{}
+	drawn := search.Level{}
+	for _, c := range e.calm {
+		singles, more := c.tally()
+		drawn.Add(more)
+		walks := search.Level{
+			Survived: c.walks[search.Survived], Idle: c.walks[search.Idle], Violating: c.walks[search.Violating], Unproved: c.walks[search.Unproved],
+		}
+		walks.Plans = walks.Survived + walks.Idle + walks.Violating + walks.Unproved
+		lines = append(lines, c.name,
+			"  all plans with one perturbation, "+levelInWords(singles))
+		if walks.Plans > 0 {
+			lines = append(lines, "  runs of walks, "+levelInWords(walks))
+		}
+		for _, a := range c.tried {
+			for _, f := range a.excused {
+				excused[f.String()]++
+			}
+		}
+	}
+	if e.hunt > 0 {
+		lines = append(lines, "plans drawn, "+levelInWords(drawn))
+	}
+	for _, f := range slices.Sorted(maps.Keys(excused)) {
+		lines = append(lines, fmt.Sprintf("  %d × %s", excused[f], f))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// levelInWords sums up plans of which none breaks a claim.
+func levelInWords(l search.Level) string {
+	return fmt.Sprintf("%s: %d survived, %d with a perturbation that had no effect, %d prove nothing, %d violate what is not claimed",
+		search.Grouped(l.Plans), l.Survived, l.Idle, l.Unproved, l.Violating)
+}

@@ -1,0 +1,108 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+	"lockstep/scenarios/search"
+)
+
+// A way is one way to fail, with the first plan that does.
+type way struct {
+	failure
+	outline string
+	*attempt
+}
+
+// name is the name of the subtest.
+func (w way) name() string {
+	if w.Failing == (play.Failing{}) {
+		return "run does not end"
+	}
+	return string(w.Property)
+}
+
+// note keeps the ways in which an attempt fails, unless an earlier one fails so.
+func (e *exploration) note(a *attempt) {
+	for _, f := range a.failures {
+		w := way{failure: f, attempt: a}
+		if f.Failing != (play.Failing{}) {
+			i := slices.IndexFunc(a.outcome.Result.Violations, f.Is)
+			w.outline = search.Outline(a.outcome.History, a.outcome.Result.Violations[i])
+		}
+		if !slices.ContainsFunc(e.ways, func(v way) bool { return v.Failing == w.Failing && v.outline == w.outline }) {
+			e.ways = append(e.ways, w)
+		}
+	}
+}
+
+// mostTold is how many ways to fail are explained. Of the others the log has the plan and the command that repeats it.
+const mostTold = 3
+
+// tell fails the test with a subtest for each way to fail. It returns false if there is none.
+func (e *exploration) tell() bool {
+	e.t.Helper()
+	for i, w := range e.ways {
+		e.t.Run(w.name(), func(t *testing.T) {
+			perturbations := "one perturbation is enough"
+			if len(w.plan) > 1 {
+				perturbations = fmt.Sprintf("%d perturbations are enough", len(w.plan))
+			}
+			for _, p := range w.plan {
+				perturbations += "\n    " + p.String()
+			}
+			t.Errorf("%s: %s\n%s", w.of.name, perturbations, w.failure)
+			if i < mostTold {
+				e.explainSmallest(t, w.attempt, w.failure)
+			} else {
+				e.print(t, "%s", seeAgain(e.t, w.page()))
+			}
+		})
+	}
+	return len(e.ways) > 0
+}
+
+// explainSmallest explains the smallest run that fails in the same way as an attempt, or, if it cannot be found, the attempt.
+func (e *exploration) explainSmallest(t *testing.T, a *attempt, f failure) {
+	t.Helper()
+	if f.Failing == (play.Failing{}) {
+		e.explain(t, a.outcome, a.page(), f)
+		return
+	}
+	found := search.Found{Trial: search.Trial{Plan: a.plan, Seed: a.seed}, Failing: f.Failing}
+	c, err := a.of.search(a.seed).Shrink(t.Context(), found)
+	page := a.page()
+	if err != nil {
+		e.print(t, "it was not reduced further: %v", err)
+	} else {
+		e.print(t, "reduced further to:")
+		page = c.Scenario
+	}
+	run := page.Runs[0]
+	o := e.play(page, run.With(e.t.Name()), e.newLock, cmp.Or(run.Seed, 1))
+	if i := slices.IndexFunc(o.Result.Violations, f.Is); i >= 0 {
+		f.What = o.Result.Violations[i].What
+	}
+	e.explain(t, o, page, f)
+}
+
+// explain logs an outcome that breaks a claim, and stores its files.
+func (e *exploration) explain(t *testing.T, o *play.Outcome, page *script.Scenario, f failure) {
+	t.Helper()
+	keep(t, t.Name(), o)
+	command := seeAgain(e.t, page)
+	if o.Report != nil {
+		e.print(t, "%s\n%s\n%s", page.LanesText(), whyUnended(o), command)
+		return
+	}
+	e.print(t, "%s\n%s\n%s%s\nit is claimed that the lock %s\n%s", headOf(o), page.LanesText(), o.Timeline(), f, f.Claim, command)
+}
+
+// print logs a message. It has no line of the test, because rapid may be done with it.
+func (e *exploration) print(t *testing.T, format string, args ...any) {
+	fmt.Fprintf(t.Output(), format+"\n", args...)
+}
