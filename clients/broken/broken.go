@@ -4,7 +4,8 @@
 // [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
 // looking at the scenarios, to measure how many of them are caught; A few came with the scenarios that
-// catch them: single-ex-seconds, single-until-wall, single-until-rounded, watchdog-recreates, watchdog-from-reply.
+// catch them: single-ex-seconds, single-until-wall, single-until-rounded, watchdog-recreates, watchdog-from-reply,
+// watchdog-by-wall.
 package broken
 
 import (
@@ -67,6 +68,7 @@ func Mistakes() []clients.Lock {
 		renewIgnored,
 		renewRecreates,
 		renewFromReply,
+		renewByWall,
 		untilEarly,
 		fixedPeriod,
 
