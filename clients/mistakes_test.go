@@ -132,8 +132,24 @@ var harms = map[string]harm{
 		s.client("c0", func(c *client) { c.at(0.5, build(c.env), 8*time.Second) })
 		relied(8*time.Second, 1)(s, build, done)
 	}},
-	"single-extend-xx":     {lone: true, play: lateExtension(4 * time.Second)},
-	"single-extend-get":    {lone: true, faults: []string{"on request PEXPIRE c1->n1 delay 2500ms"}, play: lateExtension(time.Second)},
+	"single-extend-xx":  {lone: true, play: lateExtension(4 * time.Second)},
+	"single-extend-get": {lone: true, faults: []string{"on request PEXPIRE c1->n1 delay 2500ms"}, play: lateExtension(time.Second)},
+	"single-extend-first-ttl": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 2*time.Second)
+			if e, ok := lease.(clients.Extender); ok {
+				done(e.Extend(c.ctx, 8*time.Second) == nil && c.env.Clock.Until(lease.Until()) < 7*time.Second)
+			}
+		})
+	}},
+	"single-extend-later-end": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 8*time.Second)
+			if e, ok := lease.(clients.Extender); ok {
+				done(e.Extend(c.ctx, 2*time.Second) == nil && c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val())
+			}
+		})
+	}},
 	"single-counter-token": {play: lateRelease},
 	"single-client-token": {later: []string{"on request EVALSHA c1->n1 delay 8s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
