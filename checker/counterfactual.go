@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -44,7 +45,7 @@ func (ix *index) misledByClock(l *facts.Lease, sent time.Duration) bool {
 		}
 	}
 	asked := ix.askedFor(l)
-	past := check >= asked.at+ix.Meta.TTL && check > l.End && ix.setBack(l.Client, asked.told, check) > 0
+	past := check >= asked.at+asked.ttl && check > l.End && ix.setBack(l.Client, asked.told, check) > 0
 	return found && (past || ix.overrated(l, check) >= 0)
 }
 
@@ -459,7 +460,7 @@ func (ix *index) extended(a *facts.Lease, key *facts.Life, due time.Duration, ke
 			continue
 		}
 		if at := e.At - ix.ahead(a, e.At, kept); at < due && ix.excess(a.Client, e.Op, facts.Stretch{From: e.At, To: ix.At(out)}, kept, false) > 0 {
-			due = at + key.Promise
+			due = at + cmp.Or(e.TTL, key.Promise)
 		}
 	}
 	return due

@@ -224,7 +224,7 @@ func (ix *index) misdated(l *facts.Lease) int {
 func (ix *index) overrated(l *facts.Lease, t time.Duration) int {
 	asked := ix.askedFor(l)
 	fault := clockFault(ix, l)
-	if fault < 0 || t < asked.at+ix.Meta.TTL {
+	if fault < 0 || t < asked.at+asked.ttl {
 		return -1
 	}
 	end := facts.Later(asked.at, asked.until-asked.clock)
@@ -258,6 +258,7 @@ type asking struct {
 	at, told     time.Duration // when the client asked, and when it was told the end
 	since        time.Duration // when it asked, at the earliest
 	clock, until time.Duration // by its clock: when it asked, and the end
+	ttl          time.Duration // for how long it asked
 }
 
 // askedFor returns how a client got the end of a lease that it relied on last.
@@ -276,9 +277,9 @@ func (ix *index) askedFor(l *facts.Lease) asking {
 	}
 	until := told.Until
 	if until == history.NoEnd {
-		asked, until = told, told.Clock+ix.Meta.TTL
+		asked, until = told, told.Clock+ix.TTL(told)
 	}
-	return asking{asked.At, told.At, since, asked.Clock, until}
+	return asking{asked.At, told.At, since, asked.Clock, until, ix.TTL(told)}
 }
 
 // untold says why a lock that renews its leases let one end before another was granted, without reporting it. Since its key was

@@ -18,6 +18,29 @@ func TestLeaseExclusion(t *testing.T) {
 			4.1  n1 set c2#1
 			4.2  c2 ok acquire c2#1 until=14`},
 		{name: "nobody holds anything"},
+		{name: "an end that is not told, but asked for, and later than a TTL away", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=never
+			4    c1 invoke extend c1#1 ttl=20
+			4.1  n1 retime c1#1 until=14.1
+			4.2  c1 ok extend c1#1 ttl=20 until=never
+			14.1 n1 expire c1#1
+			15   c2 invoke acquire
+			15.1 n1 set c2#1
+			15.2 c2 ok acquire c2#1 until=24.9`,
+			want: []string{"c2 held c2#1 from 15.200s to 24.900s, while c1 held c1#1 from 0.200s to 24.200s [none]"}},
+		{name: "an end that is not told, but asked for, and sooner than a TTL away", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=never
+			1    c1 invoke extend c1#1 ttl=3
+			1.1  n1 retime c1#1 until=4.1
+			1.2  c1 ok extend c1#1 ttl=3 until=never
+			4.1  n1 expire c1#1
+			5    c2 invoke acquire
+			5.1  n1 set c2#1
+			5.2  c2 ok acquire c2#1 until=14.9`},
 		{name: "a refusal is no hold", story: `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1

@@ -144,15 +144,20 @@ func (ix *index) owns(client string, life int) bool {
 }
 
 // told returns the end of a hold, as far as its client has been told by event i. If the client is told an earlier end next, that end
-// counts, because event i may belong to the extension that asks for it. If the lock renews the lease, or gave its keys no end, the client
+// counts, because event i may belong to the extension that asks for it. If an extension tells no end, the client knows for how long it
+// asked, and when. If the lock renews the lease, or gave its keys no end, the client
 // has been told no instant, and told returns 0.
 func (ix *index) told(l *facts.Lease, i int) time.Duration {
 	end := func(j int) time.Duration {
-		switch until := ix.Events[j].Until; {
-		case until < history.NoEnd:
-			return facts.When(ix.Clocks[l.Client], until)
+		e := ix.Events[j]
+		asked, extends := ix.Invocation[j]
+		switch {
+		case e.Until < history.NoEnd:
+			return facts.When(ix.Clocks[l.Client], e.Until)
 		case l.Lasts:
 			return 0
+		case extends && e.Op == history.Extend:
+			return facts.When(ix.Clocks[l.Client], facts.Later(ix.Events[asked].Clock, ix.TTL(e)))
 		}
 		return l.End
 	}

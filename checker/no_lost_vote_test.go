@@ -117,6 +117,11 @@ func TestNoLostVote(t *testing.T) {
 			want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [none]"}},
 
 		{name: "an extension", story: majority + "3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=13\n3.2 c1 ok extend c1#1 until=12.9"},
+		{name: "an extension that asks for less, and tells no end", story: "nodes 1\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=never\n" +
+			"3 c1 invoke extend c1#1 ttl=2\n3.1 n1 retime c1#1 sent=3.05 until=5.1\n3.2 c1 ok extend c1#1 ttl=2 until=never"},
+		{name: "an extension that sets less than it asks for, and tells no end", story: "nodes 1\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=never\n" +
+			"3 c1 invoke extend c1#1 ttl=4\n3.1 n1 retime c1#1 sent=3.05 until=5.1\n3.2 c1 ok extend c1#1 ttl=4 until=never",
+			want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [none]"}},
 		{name: "an extension that asks for less", story: majority + "3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=5\n3.2 c1 ok extend c1#1 until=4.9"},
 		{name: "a renewal that asks for less", story: majority + "3.1 n1 retime c1#1 sent=3.05 until=5\n3.2 c1 info renew c1#1 until=4.9"},
 		{name: "a late extension, after one for longer", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 5.000s, by a late command that had left before the one that set the key or its deadline [none]"}, story: majority + `

@@ -152,6 +152,8 @@ type Extender interface {
 	// Extend asks for the lease to end ttl from now, whatever its present end; ttl is in whole milliseconds, as in Redis. If it
 	// returns nil, Until returns the new end. An error that wraps [ErrNotExtended] means that the end has not changed, and one
 	// that wraps [ErrNotHeld] that the lease is over. After any other error the outcome is unknown, and Until is unchanged.
+	//
+	// The ttl may be longer or shorter than that with which the lease was acquired. A lock that cannot do this returns [ErrFixedTTL].
 	Extend(ctx context.Context, ttl time.Duration) error
 }
 
@@ -176,4 +178,6 @@ var (
 	ErrNotAcquired = errors.New("lock not acquired")
 	ErrNotHeld     = errors.New("lock not held")
 	ErrNotExtended = errors.New("lock not extended")
+	// ErrFixedTTL says that nothing was asked of the nodes: this lock extends its leases only by the TTL with which it acquired them.
+	ErrFixedTTL = errors.New("the lock extends only by the TTL with which it acquired")
 )

@@ -53,6 +53,15 @@ func relied(ttl time.Duration, seconds float64) func(*stage, clients.New, func(b
 	}
 }
 
+// keptBeyond has c1 keep the lock beyond its TTL, and c2 try then: harm is done if c2 gets it.
+func keptBeyond(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		c.at(0, build(c.env), 3*time.Second)
+		c.Until(8 * time.Second)
+	})
+	s.client("c2", func(c *client) { done(c.at(5, build(c.env), 3*time.Second) != nil) })
+}
+
 // fencedInTurn has two clients get the lock one after the other, and compares their fencing tokens: harm is done if they do not grow.
 func fencedInTurn(ttl time.Duration, seconds float64) func(*stage, clients.New, func(bool)) {
 	return func(s *stage, build clients.New, done func(bool)) {
@@ -123,8 +132,24 @@ var harms = map[string]harm{
 		s.client("c0", func(c *client) { c.at(0.5, build(c.env), 8*time.Second) })
 		relied(8*time.Second, 1)(s, build, done)
 	}},
-	"single-extend-xx":     {lone: true, play: lateExtension(4 * time.Second)},
-	"single-extend-get":    {lone: true, faults: []string{"on request PEXPIRE c1->n1 delay 2500ms"}, play: lateExtension(time.Second)},
+	"single-extend-xx":  {lone: true, play: lateExtension(4 * time.Second)},
+	"single-extend-get": {lone: true, faults: []string{"on request PEXPIRE c1->n1 delay 2500ms"}, play: lateExtension(time.Second)},
+	"single-extend-first-ttl": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 2*time.Second)
+			if e, ok := lease.(clients.Extender); ok {
+				done(e.Extend(c.ctx, 8*time.Second) == nil && c.env.Clock.Until(lease.Until()) < 7*time.Second)
+			}
+		})
+	}},
+	"single-extend-later-end": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 8*time.Second)
+			if e, ok := lease.(clients.Extender); ok {
+				done(e.Extend(c.ctx, 2*time.Second) == nil && c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val())
+			}
+		})
+	}},
 	"single-counter-token": {play: lateRelease},
 	"single-client-token": {later: []string{"on request EVALSHA c1->n1 delay 8s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
@@ -265,14 +290,9 @@ var harms = map[string]harm{
 			done(lease != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
 		})
 	}},
-	"watchdog-until-early": {later: []string{"cut c1-n1"}, play: relied(6*time.Second, 7)},
-	"watchdog-fixed-period": {play: func(s *stage, build clients.New, done func(bool)) {
-		s.client("c1", func(c *client) {
-			c.at(0, build(c.env), 3*time.Second)
-			c.Until(8 * time.Second)
-		})
-		s.client("c2", func(c *client) { done(c.at(5, build(c.env), 3*time.Second) != nil) })
-	}},
+	"watchdog-by-wall":      {later: []string{"jump c1 -1m"}, play: keptBeyond},
+	"watchdog-until-early":  {later: []string{"cut c1-n1"}, play: relied(6*time.Second, 7)},
+	"watchdog-fixed-period": {play: keptBeyond},
 
 	"fenced-before": {faults: []string{"on request SET c1->n1 delay 1s", "on request EVAL c1->n1 delay 1s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var first int64

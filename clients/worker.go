@@ -1,12 +1,14 @@
 package clients
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +42,8 @@ type Worker struct {
 
 	ops   int
 	lease Lease
-	since time.Time // when it was obtained, or extended
+	since time.Time     // when it was obtained, or extended
+	lasts time.Duration // how long it was to last from then
 	label string
 	watch *watch        // of the lease, if it renews itself
 	leave func()        // cancels the context with which it was acquired
@@ -79,7 +82,7 @@ func Outcome(err error) history.Kind {
 
 // definite lists the errors that mean that an operation certainly did not happen.
 var definite = []error{
-	ErrNotAcquired, ErrNotHeld, ErrNotExtended, ErrRejected, ErrSkipped,
+	ErrNotAcquired, ErrNotHeld, ErrNotExtended, ErrFixedTTL, ErrRejected, ErrSkipped,
 	errNoLease, errOver, errLost, errNotExtender, errNothingRead,
 }
 
@@ -94,6 +97,11 @@ var (
 // CannotExtend reports whether an event says that the lock has no extension: its lease is no [Extender].
 func CannotExtend(e history.Event) bool {
 	return e.Op == history.Extend && e.Error == errNotExtender.Error()
+}
+
+// ExtendsByFixedTTL reports whether an event says that the lock cannot extend a lease by the TTL that was asked for.
+func ExtendsByFixedTTL(e history.Event) bool {
+	return e.Op == history.Extend && strings.Contains(e.Error, ErrFixedTTL.Error())
 }
 
 // keptError is how many bytes of the text of an error are kept. Each try of an acquire may fail with one.
@@ -154,7 +162,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	if lease == nil {
 		panic(fmt.Sprintf("Acquire of %T returned neither a lease nor an error; without a lease it must return an error, which wraps clients.ErrNotAcquired if the lock was refused", w.locker))
 	}
-	w.lease, w.label, w.since = lease, w.host.Lease(), w.clock.Now()
+	w.lease, w.label, w.since, w.lasts = lease, w.host.Lease(), w.clock.Now(), w.ttl
 	e.Lease, e.Until = w.label, w.until()
 	if f, ok := lease.(Fenced); ok {
 		e.Fence = f.Fence()
@@ -198,9 +206,9 @@ func (w *Worker) Release(ctx context.Context) {
 	w.lease, w.watch, w.label = nil, nil, ""
 }
 
-// Extend extends the lease to a TTL from now. A client that learns that its lease is over drops it.
-func (w *Worker) Extend(ctx context.Context) {
-	w.do(history.Event{Op: history.Extend, Lease: w.label}, func(e *history.Event) error {
+// Extend asks for the lease to end ttl from now; if that is zero, the TTL of the run. A client that learns that its lease is over drops it.
+func (w *Worker) Extend(ctx context.Context, ttl time.Duration) {
+	w.do(history.Event{Op: history.Extend, Lease: w.label, TTL: ttl}, func(e *history.Event) error {
 		if w.lease == nil {
 			return errNoLease
 		}
@@ -208,10 +216,11 @@ func (w *Worker) Extend(ctx context.Context) {
 		if !ok {
 			return errNotExtender
 		}
-		err := l.Extend(ctx, w.ttl)
+		lasts := cmp.Or(ttl, w.ttl)
+		err := l.Extend(ctx, lasts)
 		switch {
 		case err == nil:
-			e.Until, w.since = w.until(), w.clock.Now()
+			e.Until, w.since, w.lasts = w.until(), w.clock.Now(), lasts
 		case errors.Is(err, ErrNotHeld):
 			w.drop()
 			e.Until = w.clock.Now().Sub(w.epoch) // it is over
@@ -326,7 +335,7 @@ func (w *Worker) Check(context.Context) {
 		until := w.lease.Until()
 		r, renews := w.lease.(Renewing)
 		if until.IsZero() && !renews {
-			until = w.since.Add(w.ttl)
+			until = w.since.Add(w.lasts)
 		}
 		if left := w.clock.Until(until); !until.IsZero() && left <= 0 {
 			w.drop()

@@ -50,7 +50,7 @@ func TestWorkerExtends(t *testing.T) {
 		r := work(t, 1, clients.NewRedlockExtend, func(l *labour) {
 			l.Acquire(l.ctx, 0, 0)
 			l.Sleep(l.ctx, 5*time.Second)
-			l.Extend(l.ctx)
+			l.Extend(l.ctx, 0)
 			l.Write(l.ctx, "A", false)
 			l.Release(l.ctx)
 			same(t, "what the messages belong to", l.host.doing[2:4], []string{"extend2", "0"})
@@ -70,6 +70,38 @@ func TestWorkerExtends(t *testing.T) {
 	}
 }
 
+// An extension may ask for another TTL, which is recorded, and by which a client goes whose lock does not say when a lease ends.
+func TestWorkerExtendsByAnotherTTL(t *testing.T) {
+	const longer = 2 * ttl
+	r := work(t, 1, clients.NewSingleExtend, func(l *labour) {
+		l.Acquire(l.ctx, 0, 0)
+		l.Extend(l.ctx, longer)
+		l.Extend(l.ctx, time.Second)
+	})
+	ops := r.operations("c1")
+	for i, asked := range map[int]time.Duration{2: longer, 4: time.Second} {
+		if ops[i].TTL != asked || ops[i+1].TTL != asked || ops[i+1].Until != ops[i].Clock+asked {
+			t.Errorf("extended by %v: %+v, %+v", asked, ops[i], ops[i+1])
+		}
+	}
+	_, build := scripted(result{lease: elastic{}})
+	r = work(t, 1, build, func(l *labour) {
+		l.Acquire(l.ctx, 0, 0)
+		l.Extend(l.ctx, longer)
+		l.Sleep(l.ctx, ttl+time.Second)
+		l.Check(l.ctx)
+		l.Extend(l.ctx, time.Second)
+		l.Sleep(l.ctx, 2*time.Second)
+		l.Check(l.ctx)
+	})
+	same(t, "without an end", outcomes(r)[2:], []string{"3 ok check lock c1#1", "4 ok extend lock c1#1", "5 fail check lock c1#1: the lease is over: it ended 1s ago"})
+}
+
+// elastic is a lease without an end that can be extended.
+type elastic struct{ paper }
+
+func (elastic) Extend(context.Context, time.Duration) error { return nil }
+
 // A client that learns that its lease is over drops it. If the lease was only not extended, or if this is unknown, the client keeps
 // it.
 func TestWorkerIsNotExtended(t *testing.T) {
@@ -79,13 +111,14 @@ func TestWorkerIsNotExtended(t *testing.T) {
 	}{
 		{fmt.Errorf("%w: late", clients.ErrNotHeld), []string{"2 fail extend lock c1#1: lock not held: late", "3 fail write lock c1#1 A: no lease"}},
 		{clients.ErrNotExtended, []string{"2 fail extend lock c1#1: lock not extended", "3 ok write lock c1#1 A", "4 ok release lock c1#1"}},
+		{clients.ErrFixedTTL, []string{"2 fail extend lock c1#1: the lock extends only by the TTL with which it acquired", "3 ok write lock c1#1 A", "4 ok release lock c1#1"}},
 		{errors.New("lost"), []string{"2 info extend lock c1#1: lost", "3 ok write lock c1#1 A", "4 ok release lock c1#1"}},
 	} {
 		v, build := newVigil()
 		v.extend = c.err
 		r := work(t, 1, build, func(l *labour) {
 			l.Acquire(l.ctx, 0, 0)
-			l.Extend(l.ctx)
+			l.Extend(l.ctx, 0)
 			l.Write(l.ctx, "A", false)
 			l.Release(l.ctx)
 			l.Exit()
@@ -108,9 +141,9 @@ func outcomes(r record) (lines []string) {
 func TestWorkerCannotExtend(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
-		l.Extend(l.ctx)
+		l.Extend(l.ctx, 0)
 		l.Acquire(l.ctx, 0, 0)
-		l.Extend(l.ctx)
+		l.Extend(l.ctx, 0)
 	})
 	same(t, "records", outcomes(r), []string{
 		"1 fail extend lock: no lease",

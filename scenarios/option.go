@@ -79,7 +79,8 @@ func add[T comparable](to, more []T) []T {
 // Like names the locks that your lock claims to be as good as: its references. Your lock is played in their runs of the
 // catalogue, and must keep every property that one of them keeps there. If a scenario has no run of a reference, your lock is
 // played in the run of the lock that the reference is like: fenced, watchdog and single-extend are like single, and
-// redlock-extend is like redlock. If the runs of two references differ only in what is expected, your lock is played once. The
+// redlock-extend is like redlock. It is also played in all runs of single-extend or redlock-extend, if it is like single or
+// redlock: they do not apply unless it extends its leases. If the runs of two references differ only in what is expected, your lock is played once. The
 // default is single, a lock on one Redis node.
 func Like(locks ...string) Option {
 	return option("Like", func(o *options) { o.like = add(o.like, locks) })
@@ -363,8 +364,8 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 		for _, like := range o.like {
 			at := metAs(s, like)
 			for _, r := range s.Runs {
-				// A sweep also shows whether extensions are as good as those of the reference that has them.
-				if r.Lock == at || len(s.Sweep) > 0 && r.Lock == at+"-extend" && !slices.Contains(o.like, r.Lock) {
+				// If the lock extends its leases, that must be as good as with the reference that does.
+				if r.Lock == at || r.Lock == at+"-extend" && !slices.Contains(o.like, r.Lock) {
 					of = o.addRun(of, s, r, name, newLock)
 				}
 			}

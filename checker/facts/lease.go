@@ -120,7 +120,7 @@ func (f *Facts) valid(l *Lease, i int) {
 	until := e.Until
 	l.Endless, l.Renews = until == history.NoEnd, e.Renews && until == history.NoEnd
 	if until == history.NoEnd && f.Meta.TTL > 0 && !e.Renews && !f.lasting(l.Label, i) {
-		until = Later(e.Clock, f.Meta.TTL)
+		until = Later(e.Clock, f.TTL(e))
 	}
 	l.End = When(f.Clocks[l.Client], until)
 	if i > l.ReturnEvent {
@@ -134,6 +134,9 @@ func (f *Facts) valid(l *Lease, i int) {
 		l.End = f.keysOver(l.Label)
 	}
 }
+
+// TTL returns for how long a client asked by an acquire or an extension.
+func (f *Facts) TTL(e history.Event) time.Duration { return cmp.Or(e.TTL, f.Meta.TTL) }
 
 // lasting reports whether the client had set the keys of a lease without a deadline by event i, on a majority of nodes. It
 // ignores what others did to a key.

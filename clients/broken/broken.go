@@ -3,8 +3,9 @@
 //
 // [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
-// looking at the scenarios, to measure how many of them are caught; A few came with the scenarios that
-// catch them: single-ex-seconds, single-until-wall, single-until-rounded, watchdog-recreates, watchdog-from-reply.
+// looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
+// catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
+// watchdog-recreates, watchdog-from-reply, watchdog-by-wall.
 package broken
 
 import (
@@ -42,6 +43,8 @@ func Mistakes() []clients.Lock {
 		finallyDeletes,
 		extendXX,
 		extendGet,
+		extendFirst,
+		extendLater,
 		counterToken,
 		clientToken,
 		timeoutIsOurs,
@@ -67,6 +70,7 @@ func Mistakes() []clients.Lock {
 		renewIgnored,
 		renewRecreates,
 		renewFromReply,
+		renewByWall,
 		untilEarly,
 		fixedPeriod,
 

@@ -153,6 +153,7 @@ func TestCalm(t *testing.T) {
 					t.Errorf("Extend: %v", err)
 				}
 				checkUntil(t, l, held, before, c.env.Clock.Since(before))
+				checkOtherTTL(t, l, held.(clients.Extender), c)
 				for i := range n {
 					if left := c.left(i); left <= ttl-100*time.Millisecond || left > ttl {
 						t.Errorf("after Extend the key on n%d lasts for %v", i+1, left)
@@ -189,6 +190,24 @@ func TestCalm(t *testing.T) {
 			},
 		)
 	})
+}
+
+// redislock extends a lease by any TTL. redsync has only one.
+func checkOtherTTL(t *testing.T, l libraries.Lock, held clients.Extender, c *client) {
+	t.Helper()
+	err := held.Extend(c.ctx, 3*ttl)
+	if strings.HasPrefix(l.Name, "redsync") {
+		if !errors.Is(err, clients.ErrFixedTTL) {
+			t.Errorf("Extend by three TTLs: %v", err)
+		}
+		return
+	}
+	if left := c.left(0); err != nil || left <= 2*ttl {
+		t.Errorf("after Extend by three TTLs the key lasts for %v, %v", left, err)
+	}
+	if err := held.Extend(c.ctx, ttl); err != nil {
+		t.Errorf("Extend by one TTL: %v", err)
+	}
 }
 
 // redsync says how long its lease is valid, by a clock with the same start as the clock of the process. redislock does not.

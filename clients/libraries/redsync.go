@@ -66,12 +66,13 @@ func (l *redsyncLocker) Acquire(ctx context.Context, name string, ttl time.Durat
 	if err := m.LockContext(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", clients.ErrNotAcquired, sorted{err}) // redsync has asked all nodes to delete keys that it may have set
 	}
-	return &redsyncLease{m, l.clock}, nil
+	return &redsyncLease{m, l.clock, ttl}, nil
 }
 
 type redsyncLease struct {
 	*redsync.Mutex
 	clock sim.Timekeeper
+	ttl   time.Duration // of the mutex
 }
 
 // Until converts what is left by package time, which redsync reads, to the clock of the process.
@@ -89,9 +90,12 @@ func (l *redsyncLease) Release(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", clients.ErrNotHeld, sorted{err})
 }
 
-// Extend extends the lease by the expiry with which the mutex was made. If it fails, Until is unchanged. If a majority of nodes
+// Extend extends the lease by the expiry with which the mutex was made: redsync has no other. If it fails, Until is unchanged. If a majority of nodes
 // do not have our key, the lease is over.
-func (l *redsyncLease) Extend(ctx context.Context, _ time.Duration) error {
+func (l *redsyncLease) Extend(ctx context.Context, ttl time.Duration) error {
+	if ttl != l.ttl {
+		return clients.ErrFixedTTL
+	}
 	ok, err := l.ExtendContext(ctx)
 	switch {
 	case ok:

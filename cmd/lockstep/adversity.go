@@ -41,7 +41,7 @@ var adversities = []adversity{
 		"ttl-too-short", "ttl-too-long", "ttl-fraction", "born-expired",
 	}},
 	{"extension and renewal", []string{
-		"extend", "extend-late", "extend-minority", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply",
+		"extend", "extend-late", "extend-minority", "extend-other-ttl", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply",
 		"held-quietly",
 	}},
 	{"sweeps: one fault, at each position", []string{

@@ -91,6 +91,8 @@ func (f *runFlags) findings(outcomes []*play.Outcome) []finding {
 			}
 		}
 		switch {
+		case unfit(o) != "":
+			g.reasons = nil
 		case unknown:
 			g.status = exitUnknown
 			g.reasons = slices.Concat(o.Result.Unmet, g.reasons)

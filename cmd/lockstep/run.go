@@ -306,6 +306,7 @@ func exitStatus(outcomes []*play.Outcome) error {
 	var all []status
 	for _, o := range outcomes {
 		switch {
+		case unfit(o) != "":
 		case o.Result.Verdict == checker.Inconclusive && o.ExpectedVerdict() != checker.Inconclusive:
 			all = append(all, exitUnknown)
 		case len(o.Unexpected()) > 0:
@@ -319,6 +320,11 @@ func exitStatus(outcomes []*play.Outcome) error {
 func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*play.Outcome) {
 	w := c.OutOrStdout()
 	for _, o := range outcomes {
+		if why := unfit(o); why != "" {
+			fmt.Fprintf(w, "\n%s\n", called(o))
+			printWrapped(w, "does not apply: "+why)
+			continue
+		}
 		diffs := o.Unexpected()
 		same := f.isSaved(o) && !f.rewrite
 		stale := same && o.Run.Golden != "" && o.Run.Golden != o.Timeline()

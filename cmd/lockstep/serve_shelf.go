@@ -140,6 +140,9 @@ func (s *shelf) list(w http.ResponseWriter, _ *http.Request) {
 // row is the entry in a list of runs.
 func (b book) row() explorer.ListRow {
 	r := explorer.ListRow{Run: b.Path, Standing: b.As, Look: b.As}
+	if b.As == "n/a" {
+		r.Look = "dim"
+	}
 	if b.Error != "" {
 		r.Verdict, r.Why, r.Open = string(checker.Inconclusive), "cannot be judged: "+b.Error, true
 	} else {
@@ -180,6 +183,8 @@ func (s *shelf) book(file string) book {
 		b.Violated, b.Broken = summary(o)
 		b.Violated, b.Broken = strings.ReplaceAll(b.Violated, "\n", ", "), strings.ReplaceAll(b.Broken, "\n", ", ")
 		switch {
+		case unfit(o) != "":
+			b.As = "n/a"
 		case pageless(o):
 			b.As = "?"
 		case len(o.Unexpected()) > 0 || o.Result.Verdict != o.ExpectedVerdict():

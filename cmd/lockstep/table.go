@@ -31,6 +31,7 @@ type line struct {
 	Violations  []violation                         `json:"violations"`
 	Unmet       []string                            `json:"unmet,omitempty"`
 	Differences []string                            `json:"differences,omitempty"`
+	Unfit       string                              `json:"does_not_apply,omitempty"` // why the run does not apply to the lock
 	Reported    []checker.Measurement               `json:"reported,omitempty"`
 	Sweep       *play.Sweep                         `json:"sweep,omitempty"` // the other fields are those of its worst position
 	Report      string                              `json:"report,omitempty"`
@@ -56,7 +57,7 @@ func newLine(o *play.Outcome) line {
 		Verdict: o.Result.Verdict, Expected: o.ExpectedVerdict(),
 		Properties: map[checker.Property]checker.Status{}, Violations: []violation{},
 		Unmet: o.Result.Unmet, Differences: o.Unexpected(), Reported: o.Measurements, Sweep: o.Sweep,
-		Checksum: m.Checksum, Repeat: o.Repeat, Events: len(o.History.Events),
+		Unfit: unfit(o), Checksum: m.Checksum, Repeat: o.Repeat, Events: len(o.History.Events),
 	}
 	for _, s := range o.Result.Statuses {
 		l.Properties[s.Property] = s.Status
@@ -71,6 +72,14 @@ func newLine(o *play.Outcome) line {
 		l.VirtualMS = o.History.Events[n-1].At.Milliseconds()
 	}
 	return l
+}
+
+// unfit says why a run does not apply to the lock that was put in the place of another; empty if it does.
+func unfit(o *play.Outcome) string {
+	if o.Run.Lock == o.Run.Reference() {
+		return ""
+	}
+	return o.Inapplicable()
 }
 
 // newTable makes a table without lines, which is easy to parse.
@@ -95,11 +104,14 @@ func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 		header = slices.Insert(header, 1, any("run of"))
 	}
 	good, bad, unclear := paint(w, text.FgGreen), paint(w, text.FgRed, text.Bold), paint(w, text.FgYellow, text.Bold)
-	asExpected, last := 0, ""
+	asExpected, unfits, last := 0, 0, ""
 	for _, o := range outcomes {
 		verdict := map[checker.Verdict]func(string) string{checker.Safe: good, checker.Unsafe: bad, checker.Inconclusive: unclear}[o.Result.Verdict](string(o.Result.Verdict))
 		mark := good("yes")
-		if pageless(o) {
+		if unfit(o) != "" {
+			verdict, mark = "n/a", ""
+			unfits++
+		} else if pageless(o) {
 			mark = unclear("?")
 		} else if len(o.Unexpected()) > 0 || o.Result.Verdict != o.ExpectedVerdict() {
 			mark = bad("NO")
@@ -115,6 +127,9 @@ func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 		}
 		last = o.Scenario.Name
 		violated, broken := summary(o)
+		if unfit(o) != "" {
+			violated, broken = "", ""
+		}
 		row := table.Row{name, o.Run.ID(), verdict, violated, broken, mark}
 		if placed {
 			row = slices.Insert(row, 2, any(o.Run.Lock))
@@ -128,7 +143,14 @@ func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 			fmt.Fprintf(w, "\n%s is not reproducible: with the same seed %s\n", called(o), reports.Visible(o.Repeat))
 		}
 	}
-	fmt.Fprintf(w, "\n%s, %d as expected (%v)\n", many(len(outcomes), "run"), asExpected, took.Round(10*time.Millisecond))
+	rest := ""
+	switch {
+	case unfits == 1:
+		rest = ", 1 does not apply"
+	case unfits > 1:
+		rest = fmt.Sprintf(", %d do not apply", unfits)
+	}
+	fmt.Fprintf(w, "\n%s, %d as expected%s (%v)\n", many(len(outcomes), "run"), asExpected, rest, took.Round(10*time.Millisecond))
 	if slices.ContainsFunc(outcomes, pageless) {
 		so := ""
 		if slices.ContainsFunc(outcomes, func(o *play.Outcome) bool { return pageless(o) && o.Result.Verdict == checker.Unsafe }) {

@@ -56,6 +56,8 @@ func (o *Outcome) Inapplicable() string {
 	case o.History == nil:
 	case slices.ContainsFunc(o.History.Events, clients.CannotExtend):
 		return "its leases cannot be extended"
+	case slices.ContainsFunc(o.History.Events, clients.ExtendsByFixedTTL):
+		return "its leases can be extended only by the TTL with which they were acquired"
 	case o.elsewhere():
 		return "its keys are not on the shard of the run, which has the slot of the name of the lock; to test it here, put the name in braces, as in app:{" + LockName + "}"
 	}

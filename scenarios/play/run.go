@@ -214,7 +214,7 @@ func serveResource(r script.Section, w *sim.World) (addr string, stop func()) {
 	return clients.ServeResource(w, script.ResourceName, store).Addr(), func() {}
 }
 
-// playLanes plays a run: the lanes; then everything heals, one TTL passes, a fresh client must acquire, and messages in flight to
+// playLanes plays a run: the lanes; then everything heals, the longest TTL passes, a fresh client must acquire, and messages in flight to
 // the resource arrive.
 func playLanes(r script.Section, on stage, start func(name string, steps []script.Step)) {
 	missed := arm(on, r.Lane(script.Nemesis))
@@ -227,8 +227,9 @@ func playLanes(r script.Section, on stage, start func(name string, steps []scrip
 	missed()
 	if on.Cap() == "" {
 		on.Restore()
-		// A little more than one TTL: the TTL of a key begins later if the healing released the message that set it.
-		on.RunFor(r.TTL + r.TTL/50 + 100*time.Millisecond)
+		// A little more than the longest TTL: that of a key begins later if the healing released the message that set it.
+		ttl := longestTTL(r)
+		on.RunFor(ttl + ttl/50 + 100*time.Millisecond)
 		start(script.ProbeName, probeLane(r))
 		on.Run()
 		// A write that is still in flight may violate a property.
@@ -236,6 +237,19 @@ func playLanes(r script.Section, on stage, start func(name string, steps []scrip
 			on.RunFor(left + 100*time.Millisecond)
 		}
 	}
+}
+
+// longestTTL returns for how long a key may still live after the lanes: the TTL, or that of an extension that asks for more.
+func longestTTL(r script.Section) time.Duration {
+	ttl := r.TTL
+	for _, lane := range r.Lanes {
+		for _, step := range lane.Steps {
+			if e, ok := script.Once(step).(script.Extend); ok {
+				ttl = max(ttl, e.TTL)
+			}
+		}
+	}
+	return ttl
 }
 
 // probeLane is the lane of that client.
@@ -324,7 +338,7 @@ func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Durat
 	case script.Acquire:
 		w.Acquire(ctx, step.Within, step.Every)
 	case script.Extend:
-		w.Extend(ctx)
+		w.Extend(ctx, step.TTL)
 	case script.Release:
 		if step.Cancelled {
 			var cancel context.CancelFunc

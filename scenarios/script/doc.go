@@ -129,6 +129,8 @@
 //	acquire within D      retry until the lock is obtained or D has passed
 //	acquire within D every D  the same, with the second D between the beginnings of tries
 //	extend                ask for the newest lease to end one TTL from now
+//	extend D              ask for it to end D from now, which may be sooner or later than its present end; the run does not
+//	                      apply to a lock that extends only by the TTL with which it acquired (clients.ErrFixedTTL)
 //	release               give the newest lease back, whether or not it still holds
 //	release cancelled     the same, with a context that is cancelled already
 //	write VALUE           write one word to the resource, under the newest lease

@@ -807,7 +807,7 @@ var stepForms = map[string]string{
 	"acquire":   "acquire [within DURATION [every DURATION]]",
 	"check":     "check",
 	"enter":     "enter",
-	"extend":    "extend",
+	"extend":    "extend [DURATION]",
 	"increment": "increment [within DURATION]",
 	"pause":     "pause DURATION",
 	"read":      "read",
@@ -832,6 +832,8 @@ func parseClientStep(words []string) (Step, error) {
 		return parseAcquire(args[1], args[3])
 	case verb == "extend" && len(args) == 0:
 		return Extend{}, nil
+	case verb == "extend" && len(args) == 1:
+		return parseExtend(args[0])
 	case verb == "release" && len(args) == 0:
 		return Release{}, nil
 	case verb == "release" && len(args) == 1 && args[0] == "cancelled":
@@ -879,6 +881,15 @@ func parseAcquire(within, every string) (s Acquire, err error) {
 	}
 	s.Every, err = history.ParsePositive(every)
 	return s, err
+}
+
+// parseExtend parses the TTL of an extension. Redis counts in milliseconds.
+func parseExtend(ttl string) (Step, error) {
+	d, err := history.ParsePositive(ttl)
+	if err == nil && d%time.Millisecond != 0 {
+		err = fmt.Errorf("extend %s: write whole milliseconds", history.FormatDuration(d))
+	}
+	return Extend{TTL: d}, err
 }
 
 func parseRepeat(words []string) (Step, error) {

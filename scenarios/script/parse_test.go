@@ -76,6 +76,7 @@ client c1
   acquire
   enter
   extend
+  extend 20s
   write A
   write A blind
   read
@@ -179,7 +180,7 @@ func TestParse(t *testing.T) {
 				Persistence: "aof-everysec", Resource: CheckAndSet, Label: "monitored",
 				Lanes: []Lane{
 					{Process: "c1", Steps: []Step{
-						Acquire{}, Enter{}, Extend{}, Write{Value: "A"}, Write{Value: "A", Blind: true}, Read{}, Update{Word: "more"},
+						Acquire{}, Enter{}, Extend{}, Extend{TTL: 20 * time.Second}, Write{Value: "A"}, Write{Value: "A", Blind: true}, Read{}, Update{Word: "more"},
 						Repeat{N: 20, Step: Acquire{Within: time.Second}}, Release{}, Stay{},
 					}},
 					{Process: Nemesis, Steps: []Step{
@@ -425,7 +426,9 @@ func TestParseErrors(t *testing.T) {
 		{"update with two words", after + "  update A B\n" + run, `4: cannot read "update A B"; write update WORD`},
 		{"write with a wrong word", after + "  write A blindly\n" + run, `4: cannot read "write A blindly"; write write VALUE [blind]`},
 		{"increment by a number", after + "  increment 5\n" + run, `4: cannot read "increment 5"; write increment [within DURATION]`},
-		{"extension by a time", after + "  acquire\n  extend 5s\n" + run, `5: cannot read "extend 5s"; write extend`},
+		{"extension by two times", after + "  acquire\n  extend 5s 6s\n" + run, `5: cannot read "extend 5s 6s"; write extend [DURATION]`},
+		{"extension by less than a millisecond", after + "  acquire\n  extend 1500us\n" + run, "5: extend 1500µs: write whole milliseconds"},
+		{"extension by no time", after + "  acquire\n  extend 0s\n" + run, "5: duration 0s is too short; write more than 0s"},
 		{"entry under a name", after + "  enter A\n" + run, `4: cannot read "enter A"; write enter`},
 		{"repeat of nothing", after + "  repeat 5\n" + run, `4: cannot read "repeat 5"; write repeat NUMBER STEP`},
 		{"repeat without a number", after + "  repeat acquire within 5s\n" + run, `4: cannot repeat "acquire" times; write a number from 1 to 100000`},

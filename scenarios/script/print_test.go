@@ -70,7 +70,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("# T.\r\n\r\nttl 1m\r\nclient c1\r\n  acquire\r\n\r\n-- single nodes=1 ttl=5s --\r\nmust c1 acquires\r\n   0.000s\r\n")
 	for _, line := range []string{
 		"  write A", "  until 5s", "nemesis\n  heal", "nemesis\n  at 1m cut c1-n1", "nemesis\n  when c1 acquired +5s jump n1 +11s",
-		"client c2\n  acquire within 1.5s\n  release", "client c2\n  repeat 007 acquire\n  extend\n  update A\n  write A blind",
+		"client c2\n  acquire within 1.5s\n  release", "client c2\n  repeat 007 acquire\n  extend\n  extend 5s\n  update A\n  write A blind",
 		"nemesis\n  promote r1\n  when r1 promoted follow n1 r1", "nemesis\n  stop n1\n  crash n1 power\n  cut s1-p2", "report round trips",
 		"nemesis\n  when s1 odown n1 restart n1", "client c2\n  increment\n  enter\n  increment within 1m",
 		"must c1 acquires", "must n1 restarts after the lease of c1 ended", "",
@@ -265,8 +265,8 @@ func anyClientStep() *rapid.Generator[Step] {
 	return rapid.Custom(func(t *rapid.T) Step {
 		d, value := anyDuration().Draw(t, "duration"), anyValue().Draw(t, "value")
 		steps := []Step{
-			Acquire{}, Acquire{Within: d}, Acquire{Within: d, Every: d}, Extend{}, Release{}, Release{Cancelled: true}, Write{Value: value}, Write{Value: value, Blind: true}, Read{},
-			Update{Word: value}, Enter{}, Increment{}, Increment{Within: d}, Check{}, Pause{For: d}, Sleep{For: d},
+			Acquire{}, Acquire{Within: d}, Acquire{Within: d, Every: d}, Extend{}, Extend{TTL: d.Truncate(time.Millisecond)}, Release{}, Release{Cancelled: true}, Write{Value: value}, Write{Value: value, Blind: true},
+			Read{}, Update{Word: value}, Enter{}, Increment{}, Increment{Within: d}, Check{}, Pause{For: d}, Sleep{For: d},
 		}
 		step := rapid.SampledFrom(append(steps, Until{Time: d}, Stay{})).Draw(t, "step")
 		if rapid.IntRange(0, 3).Draw(t, "repeated") == 0 {

@@ -26,8 +26,10 @@ type Release struct {
 	Cancelled bool
 }
 
-// Extend asks for the newest lease to end one TTL from now, if the lock supports that.
-type Extend struct{}
+// Extend asks for the newest lease to end TTL from now, if the lock supports that; if it is zero, the TTL of the run.
+type Extend struct {
+	TTL time.Duration
+}
 
 // Increment acquires the lock, reads the counter, writes one more, and releases the lock. A lock with its own way to increment
 // does that instead. The client waits for the lock for Within if that is above zero, otherwise for one TTL, which is what a
@@ -122,6 +124,13 @@ func (s Increment) String() string {
 	return "increment within " + history.FormatDuration(s.Within)
 }
 
+func (s Extend) String() string {
+	if s.TTL == 0 {
+		return "extend"
+	}
+	return "extend " + history.FormatDuration(s.TTL)
+}
+
 func (s Release) String() string {
 	if s.Cancelled {
 		return "release cancelled"
@@ -136,7 +145,6 @@ func (s Write) String() string {
 	return "write " + s.Value
 }
 
-func (Extend) String() string    { return "extend" }
 func (Enter) String() string     { return "enter" }
 func (Stay) String() string      { return "stay" }
 func (s Update) String() string  { return "update " + s.Word }

@@ -254,6 +254,8 @@ func plainerSteps(step script.Step) (all []script.Step) {
 		all = append(all, script.Acquire{}, script.Acquire{Within: step.Within})
 	case script.Increment:
 		all = append(all, script.Increment{})
+	case script.Extend:
+		all = append(all, script.Extend{})
 	case script.Release:
 		all = append(all, script.Release{})
 	case script.Write:
@@ -444,11 +446,11 @@ func disciplined(s *script.Scenario) bool {
 	r := s.Resolve(s.Runs[0])
 	for _, lane := range r.Lanes {
 		var asked, entered, read bool
-		var slept time.Duration
+		slept, lasts := time.Duration(0), r.TTL
 		for _, step := range lane.Steps {
 			switch step := script.Once(step).(type) {
 			case script.Acquire:
-				asked, entered, read, slept = true, false, false, 0
+				asked, entered, read, slept, lasts = true, false, false, 0, r.TTL
 			case script.Release:
 				asked = false
 			case script.Enter:
@@ -456,9 +458,9 @@ func disciplined(s *script.Scenario) bool {
 			case script.Read:
 				read = asked
 			case script.Extend:
-				slept = 0
+				slept, lasts = 0, cmp.Or(step.TTL, r.TTL)
 			case script.Sleep:
-				if slept += step.For; asked && slept >= r.TTL {
+				if slept += step.For; asked && slept >= lasts {
 					return false
 				}
 			case script.Update:

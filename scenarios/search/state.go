@@ -110,7 +110,9 @@ func severalNodes(m *history.Meta, _ []script.Lane) bool { return len(m.Nodes) >
 func replicated(m *history.Meta, _ []script.Lane) bool   { return len(m.Replicas) > 0 }
 
 func extends(_ *history.Meta, lanes []script.Lane) bool {
-	return slices.ContainsFunc(lanes, func(l script.Lane) bool { return slices.Contains(l.Steps, script.Step(script.Extend{})) })
+	return slices.ContainsFunc(lanes, func(l script.Lane) bool {
+		return slices.ContainsFunc(l.Steps, func(s script.Step) bool { _, extends := script.Once(s).(script.Extend); return extends })
+	})
 }
 
 // reached returns the states that a run reached before everything healed.

@@ -149,6 +149,8 @@ func attribute(t testing.TB, e *history.Event, w string) {
 	t.Helper()
 	name, value, named := strings.Cut(w, "=")
 	switch {
+	case named && name == "ttl":
+		e.TTL = Instant(t, value)
 	case named && name == "until":
 		e.Until = Instant(t, value)
 	case named && name == "clock":

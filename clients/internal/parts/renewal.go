@@ -15,6 +15,8 @@ import (
 type Renewed struct {
 	*Lease
 	Every time.Duration // from one renewal to the next
+	// Due, if it is not nil, puts a renewal off until Every later if it returns false.
+	Due func() bool
 	// Renew renews the lease once. It reports whether the lock was still ours.
 	Renew func(ctx context.Context) (bool, error)
 	// Persist makes it renew again after an error, while the lease lasts, and makes a release end renewal whatever its outcome.
@@ -54,6 +56,14 @@ func (l *Renewed) Start() *Renewed {
 func (l *Renewed) schedule() { l.timer = l.Env.Clock.AfterFunc(l.Every, l.once) }
 
 func (l *Renewed) once() {
+	if l.Due != nil && !l.Due() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.over && l.ctx.Err() == nil && l.Env.Clock.Now().Before(l.End) {
+			l.schedule()
+		}
+		return
+	}
 	start := l.Env.Clock.Now()
 	ours, err := l.Renew(l.ctx)
 	l.mu.Lock()
