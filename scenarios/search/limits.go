@@ -26,10 +26,10 @@ type limits struct {
 }
 
 // Limits finds out how much of each perturbation a lock tolerates, in the calm runs of some shapes, which differ only in their workloads.
-// First each quantity has about a dozen magnitudes, up to three TTLs or 10 %. Then the interval below the least harmful magnitude
-// of each property is halved until it is shorter than 1 %, or 1 ms: the middle is tried at the injection points at which the upper end does harm,
-// and in the end the lower end at all injection points of all calm runs; if it does harm elsewhere, halving goes on below it. The same
-// seed gives the same sheet, whatever the number of workers.
+// First it tries about a dozen magnitudes of each quantity, up to three TTLs or 10 %. Then, for each property, the interval below the
+// smallest magnitude that violates it is halved until it is no wider than 1 %, or 1 ms: the middle is tried where the upper end does harm, and
+// in the end the lower end at all injection points of all calm runs. If it does harm at another one, halving goes on below it. The same seed
+// gives the same sheet, whatever the number of workers.
 func (s *Search) Limits(ctx context.Context, shapes []Shape) (*Sheet, error) {
 	return s.limitsOf(ctx, shapes, limited())
 }
