@@ -27,11 +27,11 @@ check: ## what to run before each commit: format, vet, staticcheck, and go test 
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change these"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
-	$(GO) test -short ./...
+	$(GO) test -short -vet=off -p 3 ./scenarios ./cmd/lockstep ./...
 
 # Tests with real servers come first: most of their time they wait, and a server that answers late on a busy machine changes what happens. So
-# beside them runs only what counts as theirs, and one other job on one processor at the lowest priority. When they have ended, the
-# other tests run in two jobs side by side.
+# beside them runs only what counts as theirs, and one other job on one processor at the lowest priority. When they have ended, two jobs
+# run side by side: package scenarios, and the other packages with the tests under the race detector.
 SERVERS := OnRedis|OnOwnServers|RueidislockIsCalm
 CATALOGUE := ^TestOnRedis$$
 BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files scenarios/internal/... scenarios/play scenarios/script scenarios/search sim/history sim/link
@@ -39,7 +39,7 @@ BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files 
 .PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race
 test: redis-server chromium xmllint ## run all tests, getting redis-server, chromium and xmllint first if they are missing
 	$(GO) build ./...
-	$(MAKE) --no-print-directory -j4 test-race test-others
+	$(MAKE) --no-print-directory -j4 test-scenarios test-race
 
 test-catalogue:
 	$(GO) test -timeout 20m -run '$(CATALOGUE)' ./scenarios
@@ -60,14 +60,14 @@ test-scenarios: test-catalogue test-servers test-nodes
 test-others: test-beside
 	$(GO) test -timeout 20m -p 1 $$($(GO) list ./... | grep -vxF "$$($(GO) list $(addprefix ./,$(BESIDE)) ./nodes/... ./scenarios)")
 
-test-race: test-scenarios
+test-race: test-others
 	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
 
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
 	$(GO) test -timeout 0 -run 'NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches' ./scenarios -args -all-draws
 	$(GO) test -timeout 0 -run 'Counterfactual|HarmlessFaults' ./scenarios/search -args -all-draws
-	$(GO) test -timeout 0 -run WebAssembly ./cmd/lockstep -args -all-draws
+	$(GO) test -timeout 0 -run 'WebAssembly|DocumentedCommands' ./cmd/lockstep -args -all-draws
 
 .PHONY: pictures
 pictures: ## write pictures of all sample histories, maps and plots to out/pictures, to be looked at

@@ -189,22 +189,24 @@ func TestExploreFinds(t *testing.T) {
 	}
 	for i, test := range []struct {
 		lock, like string
+		within     script.Kind // only those perturbations, to save time; all if it is ""
 		want       []string
 	}{
-		{"redlock-half-quorum", "redlock", []string{"lease exclusion violated, no broken assumption: ", "keeps this as long as no assumption breaks, as redlock does under this plan\n"}},
-		{"kept", "single", []string{"nothing went wrong, and yet a claim is broken\n", "fault tolerance violated, no broken assumption: ", "n1 was up and in reach\n"}},
-		{"from-reply", "single", []string{"workload once: one perturbation is enough\n", "lease exclusion violated, no broken assumption: ", "reduced further to:\n"}},
-		{"single-uncompared", "single", []string{"owner only violated, no broken assumption: ", "nemesis\n"}},
-		{"fenced-per-client", "fenced", []string{"nothing went wrong, and yet a claim is broken\n", "tokens violated, no broken assumption: "}},
-		{"single", "single", []string{"resource exclusion violated, broken bounded pause: ", "it is claimed that the lock survives a breach of bounded pause\n", "pause "}},
-		{"watchdog-fixed-period", "watchdog", []string{"resource exclusion violated, broken bounded delay: ", "it is claimed that the lock keeps this even with a breach of bounded delay, as watchdog does under this plan\n"}},
-		{"panics", "single", []string{"the run did not end: panic: no answer\n", "(explore_test.go:", "nemesis\n"}},
-		{"leaks", "single", []string{"the run did not end: goroutines left behind\n", "(explore_test.go:", "nemesis\n"}},
+		{"redlock-half-quorum", "redlock", script.Delaying, []string{"lease exclusion violated, no broken assumption: ", "keeps this as long as no assumption breaks, as redlock does under this plan\n"}},
+		{"kept", "single", "", []string{"nothing went wrong, and yet a claim is broken\n", "fault tolerance violated, no broken assumption: ", "n1 was up and in reach\n"}},
+		{"from-reply", "single", "", []string{"workload once: one perturbation is enough\n", "lease exclusion violated, no broken assumption: ", "reduced further to:\n"}},
+		{"single-uncompared", "single", script.Emptying, []string{"owner only violated, no broken assumption: ", "nemesis\n"}},
+		{"fenced-per-client", "fenced", "", []string{"nothing went wrong, and yet a claim is broken\n", "tokens violated, no broken assumption: "}},
+		{"single", "single", "", []string{"resource exclusion violated, broken bounded pause: ", "it is claimed that the lock survives a breach of bounded pause\n", "pause "}},
+		{"watchdog-fixed-period", "watchdog", script.LateWrite, []string{"resource exclusion violated, broken bounded delay: ", "it is claimed that the lock keeps this even with a breach of bounded delay, as watchdog does under this plan\n"}},
+		{"panics", "single", script.Crashing, []string{"the run did not end: panic: no answer\n", "(explore_test.go:", "nemesis\n"}},
+		{"leaks", "single", script.Crashing, []string{"the run did not end: goroutines left behind\n", "(explore_test.go:", "nemesis\n"}},
 	} {
 		t.Run(test.lock, func(t *testing.T) {
 			if testing.Short() && i%4 > 0 {
 				t.Skip("explores a lock")
 			}
+			t.Setenv(within, string(test.within))
 			out, failed := explored(t, t.TempDir(), test.lock, test.like)
 			if !failed {
 				t.Errorf("the test passed:\n%s", out)
@@ -329,6 +331,9 @@ func TestExploreExhausts(t *testing.T) {
 
 // What is perturbed may be the runs of a scenario file, without their faults. Those that are then the same are perturbed once.
 func TestExploreFrom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("explores locks")
+	}
 	const page = "# A file.\n\nclient c1\n  acquire\n  pause 15s\n  write A\n%s  release\nclient c2\n  until 5s\n  acquire within 20s every 1s\n  write B\n  release\n" +
 		"nemesis\n  at 1s crash n1\n\n-- ours nodes=1 --\n-- ours nodes=1 label=again --\n-- ours nodes=1 label=short ttl=4s --\n"
 	const pausing = "# A file.\n\nclient c1\n  pause 15s\nclient c2\n  acquire\n\n-- ours nodes=1 --\n"

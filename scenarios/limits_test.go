@@ -80,6 +80,9 @@ func TestLimits(t *testing.T) {
 }
 
 func TestLimitsRepeat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays thousands of runs")
+	}
 	var sheets []string
 	for range 2 {
 		data, err := json.Marshal(scenarios.Limits(t, clients.NewSingle, brief))

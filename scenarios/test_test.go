@@ -139,6 +139,9 @@ func TestPanicIsShort(t *testing.T) {
 
 // A run that uses too much memory is ended, and says what for. That is a status of its own.
 func TestTooMuchMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes much memory")
+	}
 	for name, want := range map[string]string{
 		"hoards":    "allocated in planted.hoards",
 		"throngs":   "goroutines, ",
@@ -181,6 +184,9 @@ func TestSpawned(t *testing.T) {
 
 // An error of any length is kept in a history up to some thousand bytes.
 func TestLongError(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes much memory")
+	}
 	babbles, err := clients.FindIn(planted.Locks(), "babbles")
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -22,6 +23,9 @@ func TestDocumentedCommands(t *testing.T) {
 		want := shownCommand.ReplaceAllStringFunc(string(data), func(block string) string {
 			shown++
 			part := shownCommand.FindStringSubmatch(block)
+			if strings.HasPrefix(part[2], "limits ") && !*rewriteReadme && !*allDraws && !today(shown, 5) { // each plays thousands of runs
+				return block
+			}
 			return part[1] + part[2] + "\n" + prints(t, part[2]) + part[4]
 		})
 		if shown == 0 {

@@ -50,7 +50,7 @@ func TestBlameIsCounterfactual(t *testing.T) {
 	}
 	to := cmp.Or(*blameTo, 300)
 	if testing.Short() {
-		to = min(to, *blameFrom+20)
+		to = min(to, *blameFrom+10)
 	}
 	for _, shape := range []Shape{
 		{Lock: "single", Nodes: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3}, {Lock: "fenced", Nodes: 1, Resource: script.Fenced},
@@ -162,9 +162,12 @@ func TestHarmlessFaultsChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tried := 0
+	tried, days := 0, uint64(3)
+	if testing.Short() {
+		days = 12
+	}
 	for n, s := range all {
-		if s.Name == "token-collision" || !draws.Due(uint64(n), 3) {
+		if s.Name == "token-collision" || !draws.Due(uint64(n), days) {
 			continue // in that one two clocks show the same microsecond, and any other time makes a difference
 		}
 		for _, run := range s.Runs {

@@ -64,6 +64,9 @@ func constantsOf(x *explorer, seed uint64) Constants {
 
 // Every broken lock but those that take a rare coincidence is found by the default strategy within some hundred walks.
 func TestStrategiesFindBrokenLocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays thousands of runs")
+	}
 	play.QuietRedis()
 	if *strategySeeds > 0 {
 		measureStrategies(t, os.Stdout)

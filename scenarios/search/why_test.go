@@ -91,7 +91,7 @@ func TestBlameOfTheCatalogueAgreesWithReplays(t *testing.T) {
 			if !violates || run.Lock == "rueidislock" {
 				continue
 			}
-			if runs++; testing.Short() && runs%4 != 0 {
+			if runs++; testing.Short() && runs%8 != 0 {
 				continue
 			}
 			o := simulated(t, s, run, 1)
@@ -142,7 +142,7 @@ func TestBlameOfDrawnPagesAgreesWithReplays(t *testing.T) {
 	counts := map[Agreement]int{}
 	to := cmp.Or(*blameTo, 20)
 	if testing.Short() {
-		to = min(to, *blameFrom+4)
+		to = min(to, *blameFrom+2)
 	}
 	for _, shape := range []Shape{
 		{Lock: "single", Nodes: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3}, {Lock: "fenced", Nodes: 1, Resource: script.Fenced},

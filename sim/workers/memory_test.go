@@ -159,6 +159,9 @@ func TestMemory(t *testing.T) {
 // A job that runs for too long and uses much memory may be on its way to the memory limit. Its report says so, instead of saying
 // that it spins.
 func TestMemoryOfOverdueJob(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for six seconds, and takes much memory")
+	}
 	t.Parallel()
 	for limit, want := range map[Memory]string{
 		250 * MB: `^the job did not end within 3s: a goroutine still runs; it uses .* MB of memory: at least 1\d\d MB of it was allocated in workers.hoard`,
