@@ -26,15 +26,7 @@ func (n *narrator) intrusion(i int) {
 	owner := history.Client(e.Owner)
 	about := n.doing(e.By, i)
 	op := n.event(about)
-	var own *facts.Lease // the lease whose key the intruder meant to touch
-	if op.Op == history.Release || op.Op == history.Extend {
-		own = n.f.Lease(op.Lease)
-	}
-	for j := range n.f.Holds {
-		if l := &n.f.Holds[j]; own == nil && op.Op != history.Acquire && l.Client == e.By && l.ReturnEvent < i {
-			own = l
-		}
-	}
+	own := n.meant(i, op)
 	set := n.before(i, func(o history.Event) bool {
 		return o.Kind == history.State && (o.Op == history.Set || o.Op == history.Over) && o.Process == e.Process && o.Key == e.Key && o.Lease == e.Owner
 	})
@@ -55,20 +47,7 @@ func (n *narrator) intrusion(i int) {
 	} else if set >= 0 {
 		n.say(step, set, nil, "%s set its key of %s on %s at %s.", owner, e.Owner, e.Process, n.time(set))
 	}
-	read, had := n.look(about, i)
-	if had != nil && had.Label != e.Owner {
-		verb := "read"
-		if !strings.HasPrefix(n.event(read).Value, "GET ") {
-			verb = "asked for the TTL of"
-		}
-		text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.Label), []int{had.From}
-		if told := n.after(read, func(o history.Event) bool {
-			return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
-		}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
-			text, events = text+", and got the answer at "+n.time(told), append(events, told)
-		}
-		n.say(step, read, events, "%s.", text)
-	}
+	n.looked(about, i)
 
 	verb := map[string]string{history.Over: "overwrote", history.Retime: "changed the expiry of", history.Delete: "deleted"}[e.Op]
 	text := fmt.Sprintf("%s %s the key of %s on %s at %s", e.By, verb, e.Owner, e.Process, n.time(i))
@@ -100,6 +79,40 @@ func (n *narrator) intrusion(i int) {
 	if own != nil && name == "" {
 		n.sameToken(n.first(own.Label, e.Process), set)
 	}
+}
+
+// meant returns the lease whose key the client of event i meant to touch in operation op: the lease that it was releasing or
+// extending or, unless it was acquiring one, the last that it had been granted; nil if there is none.
+func (n *narrator) meant(i int, op history.Event) (own *facts.Lease) {
+	if op.Op == history.Release || op.Op == history.Extend {
+		own = n.f.Lease(op.Lease)
+	}
+	for j := range n.f.Holds {
+		if l := &n.f.Holds[j]; own == nil && op.Op != history.Acquire && l.Client == n.event(i).By && l.ReturnEvent < i {
+			own = l
+		}
+	}
+	return own
+}
+
+// looked says that the client of change i had looked at the key in operation about, when it was the key of another lease.
+func (n *narrator) looked(about, i int) {
+	e := n.event(i)
+	read, had := n.look(about, i)
+	if had == nil || had.Label == e.Owner {
+		return
+	}
+	verb := "read"
+	if !strings.HasPrefix(n.event(read).Value, "GET ") {
+		verb = "asked for the TTL of"
+	}
+	text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.Label), []int{had.From}
+	if told := n.after(read, func(o history.Event) bool {
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
+	}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
+		text, events = text+", and got the answer at "+n.time(told), append(events, told)
+	}
+	n.say(step, read, events, "%s.", text)
 }
 
 // command returns the message whose command caused change i, and the name of the command if it acts on a key whatever its value.

@@ -23,10 +23,15 @@ import (
 // mostSeeds is the most seeds that a matrix may have. Each cell has one run for each seed, and all outcomes are kept until the end.
 const mostSeeds = 1000
 
+// matrixFlags are the flags of matrix.
+type matrixFlags struct {
+	runFlags
+	seeds, repeat int
+	markdown      bool
+}
+
 func newMatrix(k known) *cobra.Command {
-	f := &runFlags{known: k}
-	var seeds, repeat int
-	var markdown bool
+	f := &matrixFlags{runFlags: runFlags{known: k}}
 	c := &cobra.Command{
 		Use:   "matrix [SCENARIO[/RUN] | FILE]...",
 		Short: "Print a table of which faults each lock survives",
@@ -48,61 +53,63 @@ could not be run, or was interrupted.`,
   lockstep matrix --lock single,redlock,redsync --out results     as a picture
   lockstep matrix --on both --repeat 3 pause-after-acquire crash-restart-5
   lockstep matrix --json | jq '.groups[].rows[].cells[] | select(.against == "worse")'`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if seeds < 1 || seeds > mostSeeds {
-				return fmt.Errorf("--seeds %d: it must be between 1 and %d", seeds, mostSeeds)
-			}
-			if f.json && markdown {
-				return errors.New("--json and --markdown are two formats; choose one")
-			}
-			switch {
-			case f.on == onBoth && f.out != "":
-				return errors.New("--out writes a matrix, but --on both prints how far simulation and real servers agree; leave out one of them")
-			case f.on == onBoth && seeds != 1:
-				return errors.New("--seeds cannot be combined with --on both; use --repeat, which repeats runs with one seed")
-			case f.on == onBoth:
-				return f.agreement(c, args, agreementFlags{repeat, f.json, markdown})
-			case c.Flags().Changed("repeat"):
-				return errors.New("--repeat is for --on both: it sets how often a run is made on real servers")
-			}
-			m, err := f.matrix(c, args, seeds)
-			if err != nil {
-				return err
-			}
-			w := c.OutOrStdout()
-			switch {
-			case f.json:
-				err = writeMatrixJSON(w, m)
-			case markdown:
-				err = m.WriteMarkdown(w)
-			default:
-				err = m.WriteText(w, pictures.MatrixOptions{Columns: columns(w), Paint: roles(w)})
-			}
-			if err != nil {
-				return err
-			}
-			if f.out != "" {
-				files, err := writeMatrix(c.Context(), f.out, m)
-				if err != nil {
-					return err
-				}
-				if !f.json && !markdown {
-					fmt.Fprintf(w, "\nwritten: %s\n", reports.Visible(strings.Join(files, ", ")))
-				}
-			}
-			return f.matrixStatus(m)
-		},
+		RunE: f.print,
 	}
 	f.common(c)
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "the columns, each a lock or a library: `NAME,...`; see lockstep list")
 	c.Flags().Lookup("on").Usage = "run on `WHERE`: sim; redis (servers for the run); or both, and compare"
-	c.Flags().IntVar(&repeat, "repeat", 1, "--on both: how often each run is made on real servers")
-	c.Flags().IntVar(&seeds, "seeds", 1, "number of seeds, from --seed on; a cell shows the worst result")
+	c.Flags().IntVar(&f.repeat, "repeat", 1, "--on both: how often each run is made on real servers")
+	c.Flags().IntVar(&f.seeds, "seeds", 1, "number of seeds, from --seed on; a cell shows the worst result")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	c.Flags().BoolVar(&markdown, "markdown", false, "print Markdown")
+	c.Flags().BoolVar(&f.markdown, "markdown", false, "print Markdown")
 	c.Flags().Var((*fileValue)(&f.out), "out", "write matrix.svg, .png, .md and .json to `DIR`")
 	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	return c
+}
+
+func (f *matrixFlags) print(c *cobra.Command, args []string) error {
+	if f.seeds < 1 || f.seeds > mostSeeds {
+		return fmt.Errorf("--seeds %d: it must be between 1 and %d", f.seeds, mostSeeds)
+	}
+	if f.json && f.markdown {
+		return errors.New("--json and --markdown are two formats; choose one")
+	}
+	switch {
+	case f.on == onBoth && f.out != "":
+		return errors.New("--out writes a matrix, but --on both prints how far simulation and real servers agree; leave out one of them")
+	case f.on == onBoth && f.seeds != 1:
+		return errors.New("--seeds cannot be combined with --on both; use --repeat, which repeats runs with one seed")
+	case f.on == onBoth:
+		return f.agreement(c, args, agreementFlags{f.repeat, f.json, f.markdown})
+	case c.Flags().Changed("repeat"):
+		return errors.New("--repeat is for --on both: it sets how often a run is made on real servers")
+	}
+	m, err := f.matrix(c, args, f.seeds)
+	if err != nil {
+		return err
+	}
+	w := c.OutOrStdout()
+	switch {
+	case f.json:
+		err = writeMatrixJSON(w, m)
+	case f.markdown:
+		err = m.WriteMarkdown(w)
+	default:
+		err = m.WriteText(w, pictures.MatrixOptions{Columns: columns(w), Paint: roles(w)})
+	}
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		files, err := writeMatrix(c.Context(), f.out, m)
+		if err != nil {
+			return err
+		}
+		if !f.json && !f.markdown {
+			fmt.Fprintf(w, "\nwritten: %s\n", reports.Visible(strings.Join(files, ", ")))
+		}
+	}
+	return f.matrixStatus(m)
 }
 
 // columns is how wide a list, a table or a matrix may be: as wide as the terminal or, without one, as COLUMNS says, by default 80 columns.

@@ -34,9 +34,8 @@ type child struct {
 
 // hire starts a worker and waits until it reports that it is one.
 func (r *run) hire() (*child, error) {
-	cmd := r.Command()
 	c := &child{
-		cmd:     cmd,
+		cmd:     r.Command(),
 		answers: make(chan answer),
 		dead:    make(chan struct{}),
 		left:    make(chan struct{}),
@@ -49,18 +48,30 @@ func (r *run) hire() (*child, error) {
 			r.Notice(text)
 		}
 	}
+	if err := r.launch(c); err != nil {
+		return nil, fmt.Errorf("sim: start worker: %w", err)
+	}
+	if err := c.await(r.ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// launch starts the process of a worker, connected by pipes. When the process ends, those that it has started end too.
+func (r *run) launch(c *child) error {
 	jobs, toWorker, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("sim: start worker: %w", err)
+		return err
 	}
 	fromWorker, answers, err := os.Pipe()
 	if err != nil {
 		jobs.Close()
 		toWorker.Close()
-		return nil, fmt.Errorf("sim: start worker: %w", err)
+		return err
 	}
 	c.jobs, c.encoder = toWorker, gob.NewEncoder(toWorker)
 
+	cmd := c.cmd
 	cmd.Stdout, cmd.Stderr = c.printed, c.printed
 	pipes := "std"
 	if runtime.GOOS == "windows" { // other files cannot be inherited
@@ -89,7 +100,7 @@ func (r *run) hire() (*child, error) {
 	if err != nil {
 		toWorker.Close()
 		fromWorker.Close()
-		return nil, fmt.Errorf("sim: start worker: %w", err)
+		return err
 	}
 	go c.listen(fromWorker)
 	go func() {
@@ -100,25 +111,29 @@ func (r *run) hire() (*child, error) {
 		fromWorker.SetReadDeadline(time.Now().Add(time.Second)) // as WaitDelay
 		close(c.dead)
 	}()
+	return nil
+}
 
+// await waits until the process reports that it is a worker, and kills it if it does not.
+func (c *child) await(ctx context.Context) error {
 	startTimer := time.NewTimer(startLimit)
 	defer startTimer.Stop()
 	select {
 	case a, ok := <-c.answers:
 		if ok && a.Ready {
-			return c, nil
+			return nil
 		}
 		c.kill()
 		if ok {
-			return nil, fmt.Errorf("sim: %v is not a worker of this version", cmd)
+			return fmt.Errorf("sim: %v is not a worker of this version", c.cmd)
 		}
-		return nil, fmt.Errorf("sim: %v ended before it took a job: %v\n%s", cmd, cmp.Or[any](c.broken, cmd.ProcessState), lastLines(c.printed.String(), shownPrinted))
+		return fmt.Errorf("sim: %v ended before it took a job: %v\n%s", c.cmd, cmp.Or[any](c.broken, c.cmd.ProcessState), lastLines(c.printed.String(), shownPrinted))
 	case <-startTimer.C:
 		c.kill()
-		return nil, fmt.Errorf("sim: %v did not call Work within %v\n%s", cmd, startLimit, lastLines(c.printed.String(), shownPrinted))
-	case <-r.ctx.Done():
+		return fmt.Errorf("sim: %v did not call Work within %v\n%s", c.cmd, startLimit, lastLines(c.printed.String(), shownPrinted))
+	case <-ctx.Done():
 		c.kill()
-		return nil, context.Cause(r.ctx)
+		return context.Cause(ctx)
 	}
 }
 
