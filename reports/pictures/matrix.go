@@ -119,7 +119,7 @@ func (c *MatrixCell) text(seeds int) string {
 	if c.Verdict == checker.Unsafe {
 		s += " "
 		for _, a := range c.Broken {
-			s += letter(a)
+			s += letterOf(a).letter
 		}
 		if seeds > 1 {
 			s += fmt.Sprintf(" %d/%d", c.Unsafe, seeds)

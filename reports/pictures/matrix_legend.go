@@ -10,34 +10,22 @@ import (
 	"lockstep/reports"
 )
 
-// letter stands for the assumption that was broken.
-func letter(a checker.Assumption) string {
-	switch a {
-	case checker.BoundedPause:
-		return "P"
-	case checker.BoundedClockError:
-		return "C"
-	case checker.BoundedDelay:
-		return "D"
-	case checker.DurableNodes:
-		return "N"
-	}
-	return "—"
-}
+// A letterSign is a letter in cells, with its meaning.
+type letterSign struct{ letter, text string }
 
-// letterText explains a letter.
-func letterText(a checker.Assumption) string {
+// letterOf stands for the assumption that was broken.
+func letterOf(a checker.Assumption) letterSign {
 	switch a {
 	case checker.BoundedPause:
-		return "a pause was too long"
+		return letterSign{"P", "a pause was too long"}
 	case checker.BoundedClockError:
-		return "a clock was wrong"
+		return letterSign{"C", "a clock was wrong"}
 	case checker.BoundedDelay:
-		return "a message was too late"
+		return letterSign{"D", "a message was too late"}
 	case checker.DurableNodes:
-		return "a node forgot"
+		return letterSign{"N", "a node forgot"}
 	}
-	return "the lock is at fault"
+	return letterSign{"—", "the lock is at fault"}
 }
 
 // legend explains the letters and marks.
@@ -51,7 +39,8 @@ func (l *matrixLayout) legend(w io.Writer) {
 func (m *Matrix) legendLines() []string {
 	var letters []string
 	for _, a := range checker.Assumptions() {
-		letters = append(letters, letter(a)+reports.NoBreak+strings.ReplaceAll(letterText(a), " ", reports.NoBreak))
+		l := letterOf(a)
+		letters = append(letters, l.letter+reports.NoBreak+strings.ReplaceAll(l.text, " ", reports.NoBreak))
 	}
 	lines := []string{
 		"The letter after UNSAFE says why: " + strings.Join(letters, ", ") + ".",

@@ -94,13 +94,10 @@ func signCell(s matrixSign) box {
 	return box{0, 0, unsafeFace.width(s.cell.text()) + 16, matrixRow - 2}
 }
 
-// A letterSign is a letter in cells, with its meaning.
-type letterSign struct{ letter, text string }
-
 // subtitle explains the letters.
 func subtitle() (start string, letters []letterSign) {
 	for _, a := range checker.Assumptions() {
-		letters = append(letters, letterSign{letter(a), letterText(a)})
+		letters = append(letters, letterOf(a))
 	}
 	return "UNSAFE because", letters
 }
