@@ -207,18 +207,9 @@ func TestDebateIsClosed(t *testing.T) {
 
 // Text of the article has a contrast of at least 4.5 in either theme (WCAG 2.2, 1.4.3).
 func TestDebateContrast(t *testing.T) {
-	themes := regexp.MustCompile(`(?s):root[^{]*\{(.*?)\}`).FindAllStringSubmatch(string(style), -1)
-	if len(themes) != 2 {
-		t.Fatalf("%d themes", len(themes))
-	}
-	for n, theme := range themes {
-		colours := map[string]float64{}
-		for _, m := range regexp.MustCompile(`--(\w+): #([0-9a-f]{6});`).FindAllStringSubmatch(theme[1], -1) {
-			colours[m[1]] = sample.Luminance(t, m[2])
-		}
+	for n, theme := range sample.Themes(t, string(style)) {
 		check := func(text, ground string) {
-			a, b := colours[text], colours[ground]
-			if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); c < 4.5 {
+			if c := theme.Contrast(t, text, ground); c < 4.5 {
 				t.Errorf("theme %d: %s on %s has a contrast of %.2f", n, text, ground, c)
 			}
 		}

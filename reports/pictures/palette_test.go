@@ -64,8 +64,7 @@ func TestNight(t *testing.T) {
 		return sample.Luminance(t, fmt.Sprintf("%02x%02x%02x", int(255*out[0]), int(255*out[1]), int(255*out[2])))
 	}
 	check := func(c color.NRGBA, least float64) {
-		a, b := night(c), night(white)
-		if got := (max(a, b) + 0.05) / (min(a, b) + 0.05); got < least {
+		if got := sample.Contrast(night(c), night(white)); got < least {
 			t.Errorf("%v has a contrast of %.2f in the dark theme, want %.1f", c, got, least)
 		}
 	}

@@ -3,9 +3,7 @@ package sample
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"testing"
 	"time"
 
 	"lockstep/sim/history"
@@ -183,23 +181,4 @@ func (b *Builder) Write(at time.Duration, client, value string, fence int64) tim
 
 func (b *Builder) exit(at time.Duration, client string) {
 	b.Add(history.Event{At: at, Process: client, Kind: history.Info, Op: history.Exit})
-}
-
-// Luminance is the relative Luminance of a colour (WCAG 2.2).
-func Luminance(t *testing.T, hex string) float64 {
-	var sum float64
-	for i, share := range []float64{0.2126, 0.7152, 0.0722} {
-		var v int
-		if _, err := fmt.Sscanf(hex[2*i:2*i+2], "%x", &v); err != nil {
-			t.Fatal(err)
-		}
-		c := float64(v) / 255
-		if c <= 0.04045 {
-			c /= 12.92
-		} else {
-			c = math.Pow((c+0.055)/1.055, 2.4)
-		}
-		sum += share * c
-	}
-	return sum
 }
