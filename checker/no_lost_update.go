@@ -41,49 +41,57 @@ type change struct {
 	acknowledgement int // the ok outcome, or -1
 }
 
-// lostWords finds the updates whose words are not in the final value.
-func lostWords(ix *index) []Violation {
-	var (
-		now     = map[string]bool{}   // the words in the value
-		kept    = map[string]bool{}   // words in separate versions
-		written = map[string]int{}    // the last event that added a word to the value
-		removed = map[string]int{}    // the last event that removed it
-		acks    = map[string]change{} // acknowledged updates, by word
-		order   []string
-	)
+// A wordCount says what became of the words of updates.
+type wordCount struct {
+	now     map[string]bool   // the words in the value
+	kept    map[string]bool   // words in separate versions
+	written map[string]int    // the last event that added a word to the value
+	removed map[string]int    // the last event that removed it
+	acks    map[string]change // acknowledged updates, by word
+	order   []string          // their words, in the order of the acknowledgements
+}
+
+func (ix *index) words() *wordCount {
+	c := &wordCount{map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]int{}, map[string]change{}, nil}
 	for i, e := range ix.Events {
 		switch {
 		case e.Kind == history.State && e.Op == history.Keep:
 			for w := range strings.FieldsSeq(e.Value + " " + e.Word) {
-				kept[w] = true
+				c.kept[w] = true
 			}
 		case e.Kind == history.State && e.Op == history.Accept:
 			next := map[string]bool{}
 			for w := range strings.FieldsSeq(e.Value) {
-				if next[w] = true; !now[w] {
-					written[w] = i
+				if next[w] = true; !c.now[w] {
+					c.written[w] = i
 				}
 			}
-			for w := range now {
+			for w := range c.now {
 				if !next[w] {
-					removed[w] = i
+					c.removed[w] = i
 				}
 			}
-			now = next
+			c.now = next
 		case e.Kind == history.OK && e.Op == history.Update:
-			if _, again := acks[e.Value]; !again {
-				order = append(order, e.Value)
+			if _, again := c.acks[e.Value]; !again {
+				c.order = append(c.order, e.Value)
 			}
-			acks[e.Value] = ix.changeOf(i)
+			c.acks[e.Value] = ix.changeOf(i)
 		}
 	}
+	return c
+}
+
+// lostWords finds the updates whose words are not in the final value.
+func lostWords(ix *index) []Violation {
 	var found []Violation
-	for _, w := range order {
-		if now[w] || kept[w] {
+	c := ix.words()
+	for _, w := range c.order {
+		if c.now[w] || c.kept[w] {
 			continue
 		}
-		u := acks[w]
-		i, overwritten := removed[w]
+		u := c.acks[w]
+		i, overwritten := c.removed[w]
 		if !overwritten {
 			found = append(found, Violation{
 				Property:   NoLostUpdate,
@@ -94,7 +102,7 @@ func lostWords(ix *index) []Violation {
 			})
 			continue
 		}
-		if j := written[w]; ix.Events[j].By == u.client {
+		if j := c.written[w]; ix.Events[j].By == u.client {
 			u.event, u.at, u.sent = j, ix.At(j), ix.Events[j].Departure()
 		}
 		e := ix.Events[i]

@@ -34,7 +34,7 @@ type rule struct {
 }
 
 // rules has the properties, in the order in which they are reported. A new one is a constant, a row here, a case in
-// checker/explain/explain.go, and a sentence each in scenarios/script/headline.go and reports/pictures/debate.go.
+// checker/explain/explain.go, and a sentence each in scenarios/script/headline.go and reports/debate/debate.go.
 var rules = []rule{
 	{LeaseExclusion, certain(leaseExclusion), true, noLease},
 	{ResourceExclusion, certain(resourceExclusion), true, noWrite},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockstep/nodes/engine"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -152,97 +151,6 @@ func split(lines []string) (out []string) {
 	return out
 }
 
-// TestSuccessor: a replica can be promoted only if it has replied recently, and more recently if the primary is silent.
-func TestSuccessor(t *testing.T) {
-	cfg := sentinels(1)
-	cfg.Replicas = 2
-	for _, test := range []struct {
-		name   string
-		change func(s *Sentinel, r1, r2 *watched, now time.Duration)
-		want   string
-	}{
-		{"equal", func(*Sentinel, *watched, *watched, time.Duration) {}, "r1"},
-		{"more data", func(_ *Sentinel, _, r2 *watched, _ time.Duration) { r2.offset++ }, "r2"},
-		{"less data", func(_ *Sentinel, r1, _ *watched, _ time.Duration) { r1.offset++ }, "r1"},
-		{"down", func(_ *Sentinel, r1, _ *watched, _ time.Duration) { r1.sdown = true }, "r2"},
-		{"no link", func(_ *Sentinel, r1, _ *watched, _ time.Duration) { r1.up = false }, "r2"},
-		{"reached just in time", func(_ *Sentinel, r1, _ *watched, now time.Duration) { r1.reached = now - 5*time.Second }, "r1"},
-		{"reached too long ago", func(_ *Sentinel, r1, _ *watched, now time.Duration) { r1.reached = now - 5*time.Second - 1 }, "r2"},
-		{"never told", func(_ *Sentinel, r1, _ *watched, _ time.Duration) { r1.informed = 0 }, "r2"},
-		{"told just in time", func(_ *Sentinel, r1, _ *watched, now time.Duration) { r1.informed = now - 30*time.Second }, "r1"},
-		{"told too long ago", func(_ *Sentinel, r1, _ *watched, now time.Duration) { r1.informed = now - 30*time.Second - 1 }, "r2"},
-		{"told just in time, silent primary", func(s *Sentinel, r1, _ *watched, now time.Duration) {
-			s.primary.sdown, r1.informed = true, now-5*time.Second
-		}, "r1"},
-		{"told too long ago, silent primary", func(s *Sentinel, r1, _ *watched, now time.Duration) {
-			s.primary.sdown, r1.informed = true, now-5*time.Second-1
-		}, "r2"},
-		{"nobody", func(_ *Sentinel, r1, r2 *watched, _ time.Duration) { r1.up, r2.up = false, false }, ""},
-	} {
-		inGroup(t, cfg, func(g *Group) {
-			s, now, got := g.sentinels[0], time.Hour, ""
-			for _, r := range s.replicas {
-				r.up, r.reached, r.informed = true, now, now
-			}
-			test.change(s, s.replicas[0], s.replicas[1], now)
-			if best := s.successor(now); best != nil {
-				got = best.proc.Name
-			}
-			if got != test.want {
-				t.Errorf("%s: %q, want %q", test.name, got, test.want)
-			}
-		})
-	}
-}
-
-// TestSentinelAnswers: how a sentinel replies to clients.
-func TestSentinelAnswers(t *testing.T) {
-	inGroup(t, sentinels(2), func(g *Group) {
-		const flags = " $5 flags "
-		for ask, want := range map[string]string{
-			"PING":                                               "+PONG",
-			"SENTINEL get-master-addr-by-name lock":              "*2 $8 10.0.0.1 $4 6379",
-			"SENTINEL get-master-addr-by-name other":             "*-1",
-			"SENTINEL sentinels lock":                            "*1 *8 $4 name $2 s2 $2 ip $8 10.0.0.4 $4 port $4 6379" + flags + "$21 sentinel,disconnected",
-			"SENTINEL replicas lock":                             "*1 *8 $4 name $2 r1 $2 ip $8 10.0.0.2 $4 port $4 6379" + flags + "$18 slave,disconnected",
-			"SENTINEL slaves lock":                               "*1 *8 $4 name $2 r1 $2 ip $8 10.0.0.2 $4 port $4 6379" + flags + "$18 slave,disconnected",
-			"SENTINEL nonsense lock":                             "-ERR unknown command 'SENTINEL', with args beginning with: 'nonsense' 'lock'",
-			"SENTINEL is-master-down-by-addr 10.0.0.1 6379 1 *":  "*3 :0 $1 * :0",
-			"SENTINEL is-master-down-by-addr 10.0.0.2 6379 1 *":  "*3 :0 $1 * :0",
-			"SENTINEL is-master-down-by-addr 10.0.0.1 6379 1 s2": "*3 :0 $2 s2 :1",
-			"SENTINEL is-master-down-by-addr 10.0.0.1 6379":      "-ERR unknown command 'SENTINEL', with args beginning with: 'is-master-down-by-addr' '10.0.0.1' '6379'",
-			"ROLE":              "*2 $8 sentinel *1 $4 lock",
-			"CLIENT SETNAME me": "+OK",
-		} {
-			var w engine.Replies
-			g.sentinels[0].answer(&w, nil, &caller{}, strings.Fields(ask))
-			if got := strings.Join(strings.Fields(string(w)), " "); got != want {
-				t.Errorf("%s: %q, want %q", ask, got, want)
-			}
-		}
-	})
-}
-
-// TestSentinelListeners: a subscriber is registered once, and its PING has another reply as long as it is subscribed.
-func TestSentinelListeners(t *testing.T) {
-	inGroup(t, sentinels(1), func(g *Group) {
-		s, from := g.sentinels[0], &caller{}
-		for i, step := range []struct{ ask, want string }{
-			{"PING", "+PONG"}, {"SUBSCRIBE a b", "*3 $9 subscribe $1 a :1 *3 $9 subscribe $1 b :2"}, {"PING", "*2 $4 pong $0"},
-			{"SUBSCRIBE a", "*3 $9 subscribe $1 a :1"}, {"UNSUBSCRIBE a b", ""}, {"PING", "+PONG"},
-		} {
-			var w engine.Replies
-			s.answer(&w, nil, from, strings.Fields(step.ask))
-			if got := strings.Join(strings.Fields(string(w)), " "); got != step.want && step.want != "" {
-				t.Errorf("%d, %s: %q, want %q", i, step.ask, got, step.want)
-			}
-		}
-		if len(s.listeners) != 1 {
-			t.Errorf("%d listeners", len(s.listeners))
-		}
-	})
-}
-
 // TestSentinelPings: a sentinel pings one second after the last reply, but not sooner than half a second after its last ping.
 func TestSentinelPings(t *testing.T) {
 	const half = 500 * time.Millisecond
@@ -289,23 +197,6 @@ func TestSentinelTakesPart(t *testing.T) {
 	if got := verdicts(h); len(got) > 0 {
 		t.Errorf("%q", got)
 	}
-}
-
-// TestOneVote: a sentinel votes once in each epoch, and not in epochs that are over.
-func TestOneVote(t *testing.T) {
-	inGroup(t, sentinels(3), func(g *Group) {
-		s := g.sentinels[0]
-		for _, v := range []struct {
-			epoch     int64
-			candidate string
-			leader    string
-			in        int64
-		}{{2, "s2", "s2", 2}, {2, "s3", "s2", 2}, {1, "s3", "s2", 2}, {3, "s3", "s3", 3}, {3, "s1", "s3", 3}} {
-			if leader, in := s.vote(v.epoch, v.candidate); leader != v.leader || in != v.in {
-				t.Errorf("%+v: %s in %d", v, leader, in)
-			}
-		}
-	})
 }
 
 // inGroup runs f with a new group.

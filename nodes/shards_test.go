@@ -7,34 +7,11 @@ import (
 	"time"
 
 	"lockstep/nodes/engine"
-	"lockstep/nodes/internal/redistest"
 	"lockstep/sim/history"
 )
 
 func shards(n, replicas int) GroupConfig {
 	return GroupConfig{Replicas: replicas, Shards: n, DownAfter: 5 * time.Second}
-}
-
-func TestKeySlot(t *testing.T) {
-	for key, want := range map[string]int{"123456789": 12739, "foo": 12182, "{user1000}.following": 3443, "user1000": 3443, "": 0, "{}a": keySlot("{}a")} {
-		if got := keySlot(key); got != want {
-			t.Errorf("%q: %d, want %d", key, got, want)
-		}
-	}
-	for shards := 1; shards <= 7; shards++ {
-		g := &Group{cfg: GroupConfig{Shards: shards}}
-		next := 0
-		for i := range shards {
-			first, last := g.slots(i)
-			if first != next || g.rangeOf(first) != i || g.rangeOf(last) != i {
-				t.Errorf("%d shards: part %d from %d to %d, found in %d and %d", shards, i, first, last, g.rangeOf(first), g.rangeOf(last))
-			}
-			next = last + 1
-		}
-		if next != clusterSlots {
-			t.Errorf("%d shards have %d slots", shards, next)
-		}
-	}
 }
 
 // TestClusterFailover: the owner of the slot dies, most primaries agree that it is down, and its replica takes over its slots.
@@ -79,107 +56,6 @@ func TestClusterSplit(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-}
-
-// TestClusterElects: the replica with more of the data stands first, and the other follows it. Nobody is elected without a majority
-// of the primaries, or while none considers the primary down.
-func TestClusterElects(t *testing.T) {
-	for seed := range uint64(5) {
-		h := play{cfg: shards(3, 2), seed: seed, faults: "900ms cut n1->r1\n10s crash n1\n30s heal", lines: `
-			c1 1s SET lock ` + token1 + ` -> OK
-			c1 28s GET lock -> ` + token1 + `
-			c1@r1 40s ROLE -> [slave 10.0.0.3 6379 connected`}.run(t)
-		got := states(h, func(e history.Event) bool { return e.Op == history.Promoted || e.Op == history.Followed })
-		if want := []string{"r2 promote", "r1 follow r2"}; !slices.Equal(got, want) {
-			t.Errorf("seed %d: got %q", seed, got)
-		}
-	}
-	for _, faults := range []string{"2s crash n1\n2s crash p2", "2s cut n1-r1", "2s cut n1-r1\n2s cut n1-p2"} {
-		h := play{cfg: shards(3, 1), seed: 1, faults: faults, lines: "c1 60s"}.run(t)
-		if len(of(h, history.Promoted)) > 0 {
-			t.Errorf("%q: %q", faults, verdicts(h))
-		}
-	}
-}
-
-// TestClusterVotes: a primary votes once in each epoch, for a replica whose primary is down, and not against newer claims.
-func TestClusterVotes(t *testing.T) {
-	inGroup(t, shards(3, 2), func(g *Group) {
-		b := g.nodes[3].bus // p2's
-		n1, r1, r2, p3 := b.member("n1"), b.member("r1"), b.member("r2"), b.member("p3")
-		slots := "5461-10921"
-		ask := func(of *member, epoch, config int64, want bool) {
-			t.Helper()
-			b.epoch = max(b.epoch, epoch)
-			if got := b.votes(of, epoch, config, slots, b.now()); got != want {
-				t.Errorf("a vote for %s in %d: %v", of.name(), epoch, got)
-			}
-		}
-		ask(r1, 4, 1, false) // n1 is up
-		n1.failed = true
-		ask(r1, 2, 1, false) // that epoch is over
-		ask(p3, 4, 1, false) // p3 is no replica
-		ask(r1, 4, 0, false) // n1 is known to have a newer claim
-		ask(r1, 4, 1, true)
-		voted := n1.votedAt
-		n1.votedAt = 0
-		ask(r2, 4, 1, false) // it has voted in this epoch
-		n1.votedAt = voted
-		ask(r2, 5, 1, false) // it has just voted for a successor of n1
-		n1.votedAt = 0
-		ask(r2, 6, 1, true)
-	})
-}
-
-// TestClusterGuides: a client that a node refuses asks another node who has the slot.
-func TestClusterGuides(t *testing.T) {
-	play{cfg: shards(3, 1), seed: 1, faults: isolate("2s", []string{"n1"}, []string{"r1", "p2", "p3"}), lines: `
-		c1 1s SET lock 1 -> OK
-		c1 20s GET lock -> CLUSTERDOWN
-		c1 21s GET lock -> 1`}.run(t)
-}
-
-// TestClusterCommands: replies that only a node of a cluster gives.
-func TestClusterCommands(t *testing.T) {
-	play{cfg: shards(3, 1), seed: 1, faults: "10s promote r1", lines: `
-		c1 1s CLUSTER SLOTS -> [[0 5460 [10.0.0.3 6379 p2]] [5461 10921 [10.0.0.1 6379 n1] [10.0.0.2 6379 r1]] [10922 16383 [10.0.0.4 6379 p3]]]
-		c1 1s SET foo 1 -> MOVED 12182 10.0.0.4:6379
-		c1 1s EVAL return{redis.call('set',KEYS[1],1)} 1 foo -> MOVED 12182
-		c1 1s EVAL return{redis.call('set',KEYS[1],1)} 1 lock -> [OK]
-		c1 1s MSET lock 1 foo 1 -> CROSSSLOT
-		c1 1s MSET lock 1 {lock}.fence 1 -> OK
-		c1 1s SELECT 0 -> OK
-		c1 1s SELECT 1 -> ERR SELECT is not allowed in cluster mode
-		c1 1s SELECT x -> ERR value is not an integer or out of range
-		c1 2s CLUSTER KEYSLOT lock -> 8718
-		c1 12s GET {lock}.fence -> MOVED 8718 10.0.0.2:6379
-		c1 12s GET {lock}.fence -> 1
-		c1 13s CLUSTER SLOTS -> [[0 5460 [10.0.0.3 6379 p2]] [5461 10921 [10.0.0.2 6379 r1] [10.0.0.1 6379 n1]]`}.run(t)
-}
-
-// TestClusterTransactions: EXEC is refused if one command with all keys of the transaction would be. This ends the transaction.
-func TestClusterTransactions(t *testing.T) {
-	inGroup(t, shards(3, 1), func(g *Group) {
-		g.nodes[0].Observe(nil) // no network delivers the commands
-		s := redistest.On(g.nodes[0].Connect("c1"))
-		for _, step := range []string{
-			"MULTI -> +OK", "SET lock 1 -> +QUEUED", "INCR {lock}.fence -> +QUEUED", "EXEC -> *2 +OK :1",
-			"MULTI -> +OK", "SET lock 2 -> +QUEUED", "SET k1 1 -> -MOVED 12706 10.0.0.4:6379", "SET k0 2 -> +QUEUED",
-			"EXEC -> -EXECABORT Transaction discarded because of previous errors.",
-			"MULTI -> +OK", "SET lock 2 -> +QUEUED", "SET k0 2 -> +QUEUED",
-			"EXEC -> -CROSSSLOT Keys in request don't hash to the same slot", "EXEC -> -ERR EXEC without MULTI",
-			"MULTI -> +OK", "SET lock 2 -> +QUEUED", "DISCARD -> +OK", "MGET lock {lock}.fence -> *2 $1 1 $1 1",
-		} {
-			command, want, _ := strings.Cut(step, " -> ")
-			redistest.Expect(t, s, command, want)
-		}
-		s.Do("MULTI")
-		s.Do("SET", "lock", "2")
-		g.nodes[0].bus.down = true
-		redistest.Expect(t, s, "EXEC", "-CLUSTERDOWN The cluster is down")
-		g.nodes[0].bus.down = false
-		redistest.Expect(t, s, "GET lock", "$1 1")
-	})
 }
 
 // TestClusterSaysSo: replies from which clients learn whether this is a cluster. Those of redis-server 7.0.15 are the same.

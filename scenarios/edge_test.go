@@ -13,17 +13,49 @@ import (
 	"lockstep/checker"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
-	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 )
 
-func TestEdge(t *testing.T) {
+// bisect finds the least value above lo, up to hi, at which something is unsafe, by bisection: how fast a clock may run, or how
+// late a message may come, before a lock breaks. Unsafe must be false at lo, true at hi, and change once in between; bisect checks
+// only the ends. The error is that of unsafe, or says which end is wrong.
+func bisect(lo, hi int64, unsafe func(int64) (bool, error)) (int64, error) {
+	if lo >= hi {
+		return 0, fmt.Errorf("there is no edge between %d and %d", lo, hi)
+	}
+	for _, end := range []int64{lo, hi} {
+		broken, err := unsafe(end)
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("at %d: %w", end, err)
+		case broken && end == lo:
+			return 0, fmt.Errorf("it is unsafe at %d already", lo)
+		case !broken && end == hi:
+			return 0, fmt.Errorf("it is safe up to %d", hi)
+		}
+	}
+	for hi-lo > 1 {
+		middle := lo + (hi-lo)/2
+		broken, err := unsafe(middle)
+		if err != nil {
+			return 0, fmt.Errorf("at %d: %w", middle, err)
+		}
+		if broken {
+			hi = middle
+		} else {
+			lo = middle
+		}
+	}
+	return hi, nil
+}
+
+func TestBisect(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lo := rapid.Int64Range(-1000, 1000).Draw(t, "lo")
 		hi := lo + rapid.Int64Range(1, 1<<40).Draw(t, "range")
 		want := rapid.Int64Range(lo+1, hi).Draw(t, "edge")
 		asked := map[int64]int{}
-		got, err := search.Edge(lo, hi, func(i int64) (bool, error) {
+		got, err := bisect(lo, hi, func(i int64) (bool, error) {
 			asked[i]++
 			return i >= want, nil
 		})
@@ -54,7 +86,7 @@ func TestEdge(t *testing.T) {
 			return i > 4, nil
 		}, "at 5: as ordered"},
 	} {
-		if _, err := search.Edge(c.lo, c.hi, c.unsafe); err == nil || err.Error() != c.want {
+		if _, err := bisect(c.lo, c.hi, c.unsafe); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
@@ -103,7 +135,7 @@ func TestDriftEdge(t *testing.T) {
 // driftEdge is the least rate, in ppm, at which two clients hold.
 func driftEdge(t *testing.T, ttl time.Duration) int64 {
 	t.Helper()
-	edge, err := search.Edge(0, 100_000, func(ppm int64) (bool, error) { return breaksByDrift(t, ttl, validity(ttl), ppm) })
+	edge, err := bisect(0, 100_000, func(ppm int64) (bool, error) { return breaksByDrift(t, ttl, validity(ttl), ppm) })
 	if err != nil {
 		t.Fatalf("TTL %v: %v", ttl, err)
 	}
@@ -175,7 +207,7 @@ func TestIsolatedPrimary(t *testing.T) {
 // isolatedWindow is how long after it was cut off the primary still grants a lock.
 func isolatedWindow(t *testing.T) time.Duration {
 	t.Helper()
-	refused, err := search.Edge(2000, 60_000, func(ms int64) (bool, error) {
+	refused, err := bisect(2000, 60_000, func(ms int64) (bool, error) {
 		s, err := script.Parse("isolated.txtar", fmt.Appendf(nil, isolated, time.Duration(ms)*time.Millisecond))
 		if err != nil {
 			return false, err

@@ -258,3 +258,25 @@ func sorted(events ...int) []int {
 	slices.Sort(events)
 	return slices.DeleteFunc(slices.Compact(events), func(i int) bool { return i < 0 })
 }
+
+// accused returns the leases that a violation names, in the order of their grants.
+func (n *narrator) accused() []*facts.Lease {
+	var leases []*facts.Lease
+	for i := range n.f.Holds {
+		if l := &n.f.Holds[i]; slices.Contains(n.v.Events, l.ReturnEvent) {
+			leases = append(leases, l)
+		}
+	}
+	slices.SortStableFunc(leases, func(a, b *facts.Lease) int { return a.GrantEvent - b.GrantEvent })
+	return leases
+}
+
+// culprit returns the last event of a violation, up to its time, for which f holds, or -1.
+func (n *narrator) culprit(f func(history.Event) bool) int {
+	for _, i := range slices.Backward(n.v.Events) {
+		if e := n.event(i); e.At <= n.v.At && f(e) {
+			return i
+		}
+	}
+	return -1
+}

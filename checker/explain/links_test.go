@@ -121,45 +121,6 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestStored: which event shows that an increment wrote its number.
-func TestStored(t *testing.T) {
-	const invoke, ok = "1 c1 invoke increment\n", "3 c1 ok increment 5"
-	for _, test := range []struct {
-		name, story string
-		want        int
-	}{
-		{"its change", invoke + "2 resource set 5 by=c1\n" + ok, 1},
-		{"its command, which changed nothing", invoke + "2 resource deliver c1 SET_counter_5\n" + ok, 1},
-		{"a command with options", invoke + "2 resource deliver c1 MULTI;_SET_counter_5;_EXEC\n" + ok, 1},
-		{"a command with another number", invoke + "2 resource deliver c1 SET_counter_55\n" + ok, 2},
-		{"a change of another", invoke + "2 resource set 5 by=c2\n" + ok, 2},
-		{"a change before it", "0 resource set 5 by=c1\n" + invoke + ok, 2},
-		{"an outcome alone", "3 c1 ok increment 5 -", 0},
-		{"a change, and an outcome alone", "2 resource set 5 by=c1\n3 c1 ok increment 5 -", 0},
-		{"a fault, and an outcome alone", "2 c1 fault jump\n3 c1 ok increment 5 -", 1},
-	} {
-		narrate(t, test.story, func(n *narrator) {
-			if got := n.stored(len(n.f.Events) - 1); got != test.want {
-				t.Errorf("%s: event %d, want %d", test.name, got, test.want)
-			}
-		})
-	}
-}
-
-// TestLostWord: a word is lost with the first value that lacks it.
-func TestLostWord(t *testing.T) {
-	for story, want := range map[string]string{
-		"1 resource accept A word=A by=c1\n2 resource accept A_B word=B by=c2":                                   "",
-		"1 resource accept A word=A by=c1\n2 resource accept B word=B by=c2":                                     "c1 added A, and the value was `A` at 1.000s. c2 wrote `B` at 2.000s, without A: the update was lost.",
-		"1 resource accept A word=A by=c1\n2 resource accept A_B word=B by=c2\n3 resource accept C word=C by=c3": "c1 added A, and the value was `A` at 1.000s. c3 wrote `C` at 3.000s, without A: the update was lost.",
-	} {
-		var lost bool
-		if got := strings.Join(narrate(t, story, func(n *narrator) { lost = n.lostWord(0) }), " "); got != want || lost != (want != "") {
-			t.Errorf("%s: lost %v, %q, want %q", story, lost, got, want)
-		}
-	}
-}
-
 // TestOperations: if a client is in two operations at once, each has its own outcome.
 func TestOperations(t *testing.T) {
 	narrate(t, "1 c1 invoke acquire\n2 c1 invoke write A\n3 c2 invoke acquire\n3 c1 ok acquire c1#1\n4 c1 ok write A\n5 c2 ok acquire c2#1\n6 c2 ok write -", func(n *narrator) {
@@ -178,18 +139,6 @@ func TestOperations(t *testing.T) {
 			t.Errorf("c1 is in %d, want 1", got)
 		}
 	})
-}
-
-// TestLostNumber: if no two increments wrote the same number, nothing is said, not even about the final number.
-func TestLostNumber(t *testing.T) {
-	const one = "1 c1 invoke increment\n2 resource set 1 by=c1\n3 c1 ok increment 1\n"
-	if told := narrate(t, one, (*narrator).lostNumber); len(told) > 0 {
-		t.Errorf("%q", told)
-	}
-	told := narrate(t, one+"3 c2 invoke increment\n4 resource over 1 by=c2\n5 c2 ok increment 1", (*narrator).lostNumber)
-	if want := "In the end the number was 1, after 2 increments that were acknowledged."; len(told) == 0 || told[len(told)-1] != want {
-		t.Errorf("%q, want %q at the end", told, want)
-	}
 }
 
 // A key without an end is mentioned even if the violation does not name a client that asked.

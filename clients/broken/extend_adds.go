@@ -17,18 +17,7 @@ var extendAdds = clients.Lock{
 	New: func(env clients.Env) clients.Locker {
 		r := parts.NewRedlock(env)
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			return r.Retry(ctx, func() (clients.Lease, error) {
-				token := parts.Token(env.Rand)
-				start := env.Clock.Now()
-				granted, _ := parts.Count(r.Ask(ctx, parts.Set(name, token, ttl)))
-				until, left := r.Validity(start, ttl)
-				lease := &parts.RedlockLease{Redlock: r, Name: name, Token: token, End: until}
-				if granted >= r.Quorum() && left {
-					return &addingLease{lease}, nil
-				}
-				lease.Release(context.WithoutCancel(ctx))
-				return nil, r.Few(granted)
-			})
+			return r.Take(ctx, name, ttl, func(l *parts.RedlockLease) clients.Lease { return &addingLease{l} })
 		})
 	},
 }

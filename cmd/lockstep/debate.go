@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
-	"lockstep/reports/pictures"
+	"lockstep/reports/debate"
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 )
@@ -162,10 +162,10 @@ func contradiction(e claims.Evidence, o *play.Outcome) error {
 }
 
 // newDebate combines an argument with the outcomes of its runs.
-func (f *runFlags) newDebate(argument *claims.Argument, outcomes []*play.Outcome) pictures.Debate {
-	d := pictures.Debate{Argument: argument}
+func (f *runFlags) newDebate(argument *claims.Argument, outcomes []*play.Outcome) debate.Debate {
+	d := debate.Debate{Argument: argument}
 	for i, r := range pageRuns(outcomes) {
-		d.Runs = append(d.Runs, pictures.DebateRun{Run: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
+		d.Runs = append(d.Runs, debate.NamedRun{Run: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
 	}
 	for _, m := range (known{locks: f.known.locks}).versions() { // the debate runs no libraries
 		d.Versions = append(d.Versions, strings.TrimSpace(m.Name+" "+m.Version))

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/reports/pictures"
+	"lockstep/reports/debate"
 	"lockstep/scenarios/files"
 )
 
@@ -82,7 +82,7 @@ func (d *siteDir) look() error {
 		return err
 	}
 	for _, name := range there {
-		if name != pictures.DebateSums && !slices.Contains(listed, name) {
+		if name != debate.Sums && !slices.Contains(listed, name) {
 			return fmt.Errorf("%s is not from lockstep debate; move it, or name another directory", name)
 		}
 	}
@@ -92,14 +92,14 @@ func (d *siteDir) look() error {
 
 // listed returns the files that belong to the site that is already there.
 func (d *siteDir) listed() ([]string, error) {
-	f, err := d.root.Open(pictures.DebateSums)
+	f, err := d.root.Open(debate.Sums)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(files.Limit(f, pictures.DebateSums, largestFile))
-	if !lines.Scan() || lines.Text()+"\n" != pictures.DebateMark {
-		return nil, fmt.Errorf("its %s is not from lockstep debate; name another directory", pictures.DebateSums)
+	lines := bufio.NewScanner(files.Limit(f, debate.Sums, largestFile))
+	if !lines.Scan() || lines.Text()+"\n" != debate.Mark {
+		return nil, fmt.Errorf("its %s is not from lockstep debate; name another directory", debate.Sums)
 	}
 	var names []string
 	for lines.Scan() {
@@ -111,9 +111,9 @@ func (d *siteDir) listed() ([]string, error) {
 
 // write replaces the site that is already there. The list of files is written first, so that the files of an interrupted write are
 // recognized the next time.
-func (d *siteDir) write(ctx context.Context, files []pictures.DebateFile) error {
+func (d *siteDir) write(ctx context.Context, files []debate.File) error {
 	for _, name := range d.old {
-		if slices.ContainsFunc(files, func(f pictures.DebateFile) bool { return f.Name == name }) {
+		if slices.ContainsFunc(files, func(f debate.File) bool { return f.Name == name }) {
 			continue
 		}
 		if err := d.root.Remove(name); err != nil {

@@ -22,7 +22,7 @@ import (
 	"lockstep/checker/explain"
 	"lockstep/checker/facts"
 	"lockstep/clients"
-	"lockstep/reports/pictures"
+	"lockstep/reports/debate"
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 )
@@ -276,7 +276,7 @@ var (
 // well-formed address, and never loaded.
 func checkLinks(site map[string]string) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	ids, reached := map[string][]string{}, map[string]bool{"index.html": true, pictures.DebateSums: true}
+	ids, reached := map[string][]string{}, map[string]bool{"index.html": true, debate.Sums: true}
 	for name, page := range site {
 		if path.Ext(name) != ".html" {
 			continue
@@ -427,7 +427,7 @@ func TestSiteDir(t *testing.T) {
 	for _, err := range []error{
 		os.WriteFile(outside, []byte("mine"), 0o644),
 		os.MkdirAll(sub, 0o755),
-		os.WriteFile(filepath.Join(dir, pictures.DebateSums), []byte(pictures.DebateMark+"0  ../outside.txt\n0  runs/old.html\n"), 0o644),
+		os.WriteFile(filepath.Join(dir, debate.Sums), []byte(debate.Mark+"0  ../outside.txt\n0  runs/old.html\n"), 0o644),
 		os.WriteFile(filepath.Join(sub, "old.html"), []byte("old"), 0o644),
 	} {
 		if err != nil {
@@ -438,10 +438,10 @@ func TestSiteDir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.write(context.Background(), []pictures.DebateFile{{Name: pictures.DebateSums, Data: []byte(pictures.DebateMark)}, {Name: "a/index.html", Data: []byte("new")}}); err != nil {
+	if err := d.write(context.Background(), []debate.File{{Name: debate.Sums, Data: []byte(debate.Mark)}, {Name: "a/index.html", Data: []byte("new")}}); err != nil {
 		t.Error(err)
 	}
-	if err := d.write(context.Background(), []pictures.DebateFile{{Name: "../outside.txt", Data: []byte("new")}}); err == nil {
+	if err := d.write(context.Background(), []debate.File{{Name: "../outside.txt", Data: []byte("new")}}); err == nil {
 		t.Error("a file outside was written")
 	}
 	d.Close()

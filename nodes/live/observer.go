@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"lockstep/nodes/engine"
 	"lockstep/nodes/redisserver"
 	"lockstep/sim/history"
@@ -168,4 +170,41 @@ func (o *observer) snapshot() (at int64, keys map[string]engine.Entry, err error
 		}
 	}
 	return at + o.ahead, keys, err
+}
+
+// overdueKeys counts the keys that have expired but that a replica still has. To clients the replica answers as if they were gone.
+var overdueKeys = redis.NewScript(`return redis.call('DBSIZE') - #redis.call('KEYS', '*')`)
+
+// hidden adds to the keys of a replica those that have expired and that it keeps until its primary deletes them. If the primary has
+// deleted only some of them, all of them count as there until the last is deleted.
+func (o *observer) hidden(at int64, is map[string]engine.Entry) error {
+	var missing []string
+	for _, name := range engine.Overdue(o.keys, at) {
+		if _, lives := is[name]; !lives {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	kept, err := o.server.Run(overdueKeys).Int()
+	if err != nil || kept == 0 {
+		return err
+	}
+	for _, name := range missing {
+		is[name] = o.keys[name]
+	}
+	return nil
+}
+
+// rebase converts the deadlines of the keys to another clock. It changes no instant.
+func (o *observer) rebase(ahead time.Duration) {
+	by := ahead.Milliseconds() - o.ahead
+	o.ahead += by
+	for name, e := range o.keys {
+		if e.Deadline != 0 {
+			e.Deadline += by
+			o.keys[name] = e
+		}
+	}
 }

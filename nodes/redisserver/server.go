@@ -25,47 +25,6 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// ErrNoServer says that there is no redis-server to start.
-var ErrNoServer = errors.New("redis-server is not on the PATH; install it (Debian: apt-get install redis-server) or stay in simulation")
-
-// Oldest is the first version of redis-server that has PEXPIRETIME, and logs deadlines as absolute times.
-const Oldest = 7
-
-// Find returns nil if a redis-server can be started. Otherwise the error says why not: [ErrNoServer], a server that is too old, or
-// no place for its files.
-func Find() error {
-	if _, err := Path(); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "lockstep-")
-	if err != nil {
-		return fmt.Errorf("there is no place for the files of redis-server: %w; set TMPDIR to a writable directory", err)
-	}
-	return os.Remove(dir)
-}
-
-var versionOf = regexp.MustCompile(`v=((\d+)[0-9.]*)`)
-
-// Path returns the path of redis-server. The error is [ErrNoServer] if there is none; a version older than [Oldest] is another
-// error.
-func Path() (path string, err error) {
-	if path, err = exec.LookPath("redis-server"); err != nil {
-		return "", ErrNoServer
-	}
-	out, err := exec.Command(path, "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("%s --version: %w", path, err)
-	}
-	v := versionOf.FindSubmatch(out)
-	if v == nil {
-		return "", fmt.Errorf("%s --version does not say its version: %q", path, bytes.TrimSpace(out))
-	}
-	if major, _ := strconv.Atoi(string(v[2])); major < Oldest {
-		return "", fmt.Errorf("%s is version %s; Lockstep needs %d or newer", path, v[1], Oldest)
-	}
-	return path, nil
-}
-
 // Server is a redis-server process on 127.0.0.1, with its own port and directory.
 //
 // It logs every write to its append-only file, and leaves it to the operating system when the write reaches the disk. This is
@@ -127,46 +86,6 @@ func StartIn(ctx context.Context, path, under string, clock *Clock, extra ...str
 	}
 	s.untie = context.AfterFunc(ctx, s.end)
 	return s, nil
-}
-
-// NewSentinel returns a Sentinel that [StartSentinels] can start. Its directory is created in under.
-func NewSentinel(ctx context.Context, under string) (*Server, error) {
-	path, err := Path()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(under, "lockstep-redis-")
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{ctx: ctx, path: path, dir: dir, sentinel: filepath.Join(dir, "sentinel.conf")}
-	s.untie = context.AfterFunc(ctx, s.end)
-	return s, nil
-}
-
-// SetSentinel overwrites the configuration file of a Sentinel. A running Sentinel rewrites this file too, with what it finds out.
-func (s *Server) SetSentinel(conf string) error {
-	return os.WriteFile(s.sentinel, []byte(conf), 0o600)
-}
-
-// StartSentinels starts all Sentinels at once, each with its configuration file. While a Sentinel is starting, its [Server.Addr]
-// waits.
-func StartSentinels(sentinels []*Server, confs []string) error {
-	errs := make([]error, len(sentinels))
-	var all sync.WaitGroup
-	for _, s := range sentinels {
-		s.mu.Lock()
-	}
-	for i, s := range sentinels {
-		all.Go(func() {
-			defer s.mu.Unlock()
-			if errs[i] = s.SetSentinel(confs[i]); errs[i] == nil {
-				errs[i] = s.start()
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
 }
 
 // Addr returns the address at which the server listens. It changes with each [Server.Restart].

@@ -326,19 +326,10 @@ func TestPageClocks(t *testing.T) {
 
 // In either theme, text on a page has a contrast of at least 4.5, and drawings of at least 3 (WCAG 2.2, 1.4.3 and 1.4.11).
 func TestPageContrast(t *testing.T) {
-	themes := regexp.MustCompile(`(?s):root[^{]*\{(.*?)\}`).FindAllStringSubmatch(string(Style), -1)
-	if len(themes) != 2 {
-		t.Fatalf("%d themes", len(themes))
-	}
-	for n, theme := range themes {
-		colours := map[string]float64{}
-		for _, m := range regexp.MustCompile(`--(\w+): #([0-9a-f]{6});`).FindAllStringSubmatch(theme[1], -1) {
-			colours[m[1]] = sample.Luminance(t, m[2])
-		}
+	for n, theme := range sample.Themes(t, string(Style)) {
 		for text, least := range map[string]float64{"ink": 4.5, "soft": 4.5, "red": 4.5, "green": 4.5, "doubt": 4.5, "accent": 4.5, "violet": 4.5, "link": 4.5} {
 			for _, ground := range []string{"paper", "plate"} {
-				a, b := colours[text], colours[ground]
-				if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); c < least {
+				if c := theme.Contrast(t, text, ground); c < least {
 					t.Errorf("theme %d: %s on %s has a contrast of %.2f, want %.1f", n, text, ground, c, least)
 				}
 			}

@@ -53,7 +53,7 @@ func (r AgreementRow) verdict() string {
 	if r.Simulated == checker.Unsafe {
 		s += " "
 		for _, a := range r.Broken {
-			s += letter(a)
+			s += letterOf(a).letter
 		}
 	}
 	return s

@@ -104,7 +104,7 @@ func (p *pictureCell) text() string {
 	if p.verdict == checker.Unsafe {
 		s += " "
 		for _, a := range p.broken {
-			s += letter(a)
+			s += letterOf(a).letter
 		}
 		if p.partly() {
 			s += fmt.Sprintf(" %d/%d", p.unsafe, p.runs)

@@ -1,10 +1,8 @@
 package pictures
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"html"
 	"image/color"
 	"io"
 	"slices"
@@ -56,12 +54,6 @@ type matrixFigure struct {
 	rows   vg.Length // where the rows end
 	width  vg.Length
 	height vg.Length
-}
-
-// A matrixSign is a cell that the legend explains.
-type matrixSign struct {
-	cell *pictureCell
-	text string
 }
 
 func (mp *MatrixPicture) figure() (*matrixFigure, error) {
@@ -155,86 +147,6 @@ func (f *matrixFigure) libraries() bool {
 	return slices.ContainsFunc(f.m.Locks, func(l MatrixLock) bool { return l.Module != "" })
 }
 
-// signs returns the signs that occur, in the lines of the legend.
-func (f *matrixFigure) signs() [][]matrixSign {
-	var safe, unsafe, partly, unknown, worse, better, restless, none bool
-	for _, g := range f.groups {
-		for _, r := range g.rows {
-			for _, c := range r.cells {
-				switch {
-				case c == nil:
-					none = true
-					continue
-				case c.against == Worse:
-					worse = true
-				case c.against == Better:
-					better = true
-				}
-				restless = restless || c.repeat
-				partly = partly || c.partly()
-				safe = safe || c.verdict == checker.Safe
-				unsafe = unsafe || c.verdict == checker.Unsafe
-				unknown = unknown || c.verdict == checker.Inconclusive
-			}
-		}
-	}
-	made := func(v checker.Verdict, a Comparison, unsafe int, broken ...checker.Assumption) *pictureCell {
-		return &pictureCell{verdict: v, against: a, unsafe: unsafe, runs: max(unsafe, 1), broken: broken}
-	}
-	some := made(checker.Unsafe, AsReference, 1, checker.BoundedPause)
-	some.runs = 2
-	var all []matrixSign
-	for _, s := range []struct {
-		occurs bool
-		matrixSign
-	}{
-		{safe, matrixSign{made(checker.Safe, AsReference, 0), "every property held"}},
-		{unsafe, matrixSign{made(checker.Unsafe, AsReference, 1, checker.BoundedPause), "a property was violated"}},
-		{partly, matrixSign{some, f.partlyMeans()}},
-		{unknown, matrixSign{made(checker.Inconclusive, AsReference, 0), "the run proves nothing"}},
-		{worse, matrixSign{made(checker.Unsafe, Worse, 1, checker.BoundedPause), "worse than the lock it is compared with"}},
-		{better, matrixSign{made(checker.Safe, Better, 0), f.betterMeans(worse)}},
-		{none, matrixSign{nil, "does not apply"}},
-	} {
-		if s.occurs {
-			all = append(all, s.matrixSign)
-		}
-	}
-	var lines [][]matrixSign
-	x := f.width
-	for _, s := range all {
-		w := f.signWidth(s)
-		if x+w > f.width-outer {
-			lines, x = append(lines, nil), outer
-		}
-		lines[len(lines)-1] = append(lines[len(lines)-1], s)
-		x += w
-	}
-	return lines
-}
-
-func (f *matrixFigure) betterMeans(worse bool) string {
-	if worse { // the entry before has named that lock
-		return "better than that lock"
-	}
-	return "better than the lock it is compared with"
-}
-
-func (f *matrixFigure) partlyMeans() string {
-	if f.m.Seeds > 1 {
-		return "in 1 of 2 runs: variants and seeds"
-	}
-	return "in 1 of 2 variants of the scenario"
-}
-
-func (f *matrixFigure) signWidth(s matrixSign) vg.Length {
-	return signCell(s).width() + 8 + smallFace.width(s.text) + 26
-}
-
-func signCell(s matrixSign) box {
-	return box{0, 0, unsafeFace.width(s.cell.text()) + 16, matrixRow - 2}
-}
-
 // WritePNG writes the picture as a PNG, of 1200 pixels in width unless there are many locks.
 func (mp *MatrixPicture) WritePNG(w io.Writer) error {
 	f, err := mp.figure()
@@ -242,106 +154,6 @@ func (mp *MatrixPicture) WritePNG(w io.Writer) error {
 		return err
 	}
 	return writePNG(w, f.width, f.height, f.draw)
-}
-
-// WriteSVG writes the picture as an SVG, with its text as text. Each cell shows its command as a tooltip, and links to its run.
-func (mp *MatrixPicture) WriteSVG(w io.Writer) error {
-	f, err := mp.figure()
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	if err := writeSVG(&b, f.width, f.height, f.draw, f.m.headline(), subtitleText()); err != nil {
-		return err
-	}
-	svg := b.Bytes()
-	end := bytes.LastIndex(svg, []byte("</svg>"))
-	var places bytes.Buffer
-	f.places(&places)
-	_, err = w.Write(slices.Concat(svg[:end], places.Bytes(), svg[end:]))
-	return err
-}
-
-// places writes invisible areas above the picture, which have the tooltips and the links.
-func (f *matrixFigure) places(w io.Writer) {
-	for g := range f.groups {
-		for i := range f.groups[g].rows {
-			r := &f.groups[g].rows[i]
-			fmt.Fprintf(w, `<rect x="%.5g" y="%.5g" width="%.5g" height="%.5g" fill-opacity="0"><title>%s</title></rect>`+"\n",
-				(outer + matrixKinds).Points(), f.tops[g][i].Points(), (f.left - outer - matrixKinds).Points(), matrixRow.Points(),
-				html.EscapeString(strings.TrimSpace(r.fullTitle()+"\n"+f.shows(r))))
-			for k, c := range r.cells {
-				b := f.cell(g, i, k)
-				link, tip := "", ""
-				switch {
-				case c == nil:
-					tip = reports.Printable(f.m.Locks[k].Name, 40) + ": does not apply\n" + reports.Printable(r.inapplicable[k], 600)
-				case f.Link != nil:
-					link = f.Link(c.shown)
-					fallthrough
-				default:
-					tip = c.tip(r)
-				}
-				if link != "" {
-					fmt.Fprintf(w, `<a href="%s">`, html.EscapeString(link))
-				}
-				fmt.Fprintf(w, `<rect x="%.5g" y="%.5g" width="%.5g" height="%.5g" fill-opacity="0"><title>%s</title></rect>`,
-					b.x0.Points(), b.y0.Points(), b.width().Points(), b.height().Points(), html.EscapeString(tip))
-				if link != "" {
-					fmt.Fprint(w, "</a>")
-				}
-				fmt.Fprintln(w)
-			}
-		}
-	}
-}
-
-// shows is the command that says more about a row.
-func (f *matrixFigure) shows(r *pictureRow) string {
-	if r.scenario == "" {
-		return ""
-	}
-	return "lockstep show " + reports.Printable(r.scenario, 80)
-}
-
-// cell is the place of a cell.
-func (f *matrixFigure) cell(group, row, lock int) box {
-	x, y := f.left+f.pitch*vg.Length(lock), f.tops[group][row]
-	return box{x + matrixPad, y + matrixPad/2, x + f.pitch - matrixPad, y + matrixRow - matrixPad/2}
-}
-
-// A letterSign is a letter in cells, with its meaning.
-type letterSign struct{ letter, text string }
-
-// subtitle explains the letters.
-func subtitle() (start string, letters []letterSign) {
-	for _, a := range checker.Assumptions() {
-		letters = append(letters, letterSign{letter(a), letterText(a)})
-	}
-	return "UNSAFE because", letters
-}
-
-// subtitleText is the same as one text.
-func subtitleText() string {
-	start, letters := subtitle()
-	var texts []string
-	for _, l := range letters {
-		texts = append(texts, l.letter+" "+l.text)
-	}
-	return start + " " + strings.Join(texts, ", ")
-}
-
-func (f *matrixFigure) drawSubtitle(p pen) {
-	const y, gap = vg.Length(64), vg.Length(22)
-	start, letters := subtitle()
-	p.write(outer, y, start, labelFace, grey)
-	x := outer + labelFace.width(start) + 14
-	for _, l := range letters {
-		p.write(x, y, l.letter, strongFace, wrong)
-		x += strongFace.width(l.letter) + 6
-		p.write(x, y, l.text, labelFace, black)
-		x += labelFace.width(l.text) + gap
-	}
 }
 
 // where says on what the runs were made, and with which seeds.
@@ -581,19 +393,4 @@ func (m *Matrix) unsafeScenarios(lock string) (unsafe, of int) {
 		}
 	}
 	return unsafe, of
-}
-
-func (f *matrixFigure) drawLegend(p pen) {
-	y := f.rows + matrixRow + 14
-	for _, line := range f.foot {
-		x := outer
-		for _, s := range line {
-			b := signCell(s)
-			b.x0, b.x1, b.y0, b.y1 = b.x0+x, b.x1+x, b.y0+y, b.y1+y
-			drawMatrixCell(p, b, s.cell)
-			p.write(b.x1+8, b.midY(), s.text, smallFace, black)
-			x += f.signWidth(s)
-		}
-		y += 30
-	}
 }

@@ -44,5 +44,8 @@ func (t *Timeline) Inline() template.HTML {
 	return forAPage(b.Bytes(), headHeight-6, figureWidth, t.figure.height, t.Title())
 }
 
+// Height is the height of the picture in points, at a width of 1200.
+func (t *Timeline) Height() int { return int(t.figure.height.Points() + 0.5) }
+
 // Title is the headline of the picture, in one line.
 func (t *Timeline) Title() string { return t.figure.head.Run + " — " + t.figure.head.Outcome }

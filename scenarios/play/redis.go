@@ -317,10 +317,10 @@ func checkReal(r script.Section, speed float64) error {
 		return fmt.Errorf("%w: %s", live.ErrSimOnly, r.SimOnly)
 	}
 	if r.TTL < LeastTTL {
-		return fmt.Errorf("%w: the TTL is %v, and real servers need %v", live.ErrSimOnly, r.TTL, LeastTTL)
+		return fmt.Errorf("%w: the TTL is %v, and real servers need at least %v", live.ErrSimOnly, r.TTL, LeastTTL)
 	}
 	if ttl := faster(r, speed).TTL; ttl < LeastTTL {
-		return fmt.Errorf("at speed %v the TTL of %v is %v, and real servers need %v; the greatest speed for this run is %v",
+		return fmt.Errorf("at speed %v the TTL of %v is %v, and real servers need at least %v; the greatest speed for this run is %v",
 			speed, r.TTL, ttl, LeastTTL, float64(r.TTL)/float64(LeastTTL))
 	}
 	if err := checkSyncs(r, speed); err != nil {

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/agnivade/levenshtein"
 )
 
 // Fault is any of the faults in this file: one thing that the nemesis does to the world, or undoes. Every fault is a comparable
@@ -239,37 +237,6 @@ func (f Delay) Target() string       { return f.Link.String() }
 func (f Reset) Target() string       { return f.Link.String() }
 func (f Chosen) Target() string      { return f.Link.String() }
 
-// Link is the network between two processes: one direction of it, or both. The zero Link stands for all links.
-type Link struct {
-	From, To string
-	Both     bool
-}
-
-// String prints a link as c1-n4 (both ways) or c1->n4, and the zero Link as nothing.
-func (l Link) String() string {
-	switch {
-	case l == Link{}:
-		return ""
-	case l.Both:
-		return l.From + "-" + l.To
-	default:
-		return l.From + "->" + l.To
-	}
-}
-
-// Covers reports whether a message from one process to another travels on l.
-func (l Link) Covers(from, to string) bool {
-	return l == Link{} ||
-		l.From == from && l.To == to ||
-		l.Both && l.From == to && l.To == from
-}
-
-// Limits for parsing. They are far beyond what a run needs, and keep sums of a few of them from overflowing.
-const (
-	MaxDuration = 8760 * time.Hour // a year
-	MaxDriftPPM = 999_999          // at -1 000 000 ppm a clock would stand still
-)
-
 // LinkOf returns the link that a fault affects, or the zero Link if it affects a process or all links.
 func LinkOf(f Fault) Link {
 	switch f := f.(type) {
@@ -451,6 +418,8 @@ func parseLinkFault(verb string, args []string) (Fault, error) {
 	}
 }
 
+var commandWord = regexp.MustCompile(`^[A-Z][A-Z0-9._-]*$`)
+
 func parseChosen(args []string) (Fault, error) {
 	if len(args) < 4 || args[0] != "request" && args[0] != "reply" {
 		return nil, errForm
@@ -487,63 +456,6 @@ func parseChosen(args []string) (Fault, error) {
 	return nil, errForm
 }
 
-// MaxNth is the greatest number that [ParseNth] accepts.
-const MaxNth = 100_000
-
-// ParseNth parses an ordinal such as #3 at the beginning of the words, and returns the words after it. Without an ordinal it
-// returns 0, which stands for the first.
-func ParseNth(words []string) (nth int, rest []string, err error) {
-	if len(words) == 0 || !strings.HasPrefix(words[0], "#") {
-		return 0, words, nil
-	}
-	n, err := strconv.Atoi(words[0][1:])
-	if err != nil || n < 2 || n > MaxNth || FormatNth(n) != words[0]+" " {
-		return 0, nil, fmt.Errorf("%q must be a number from #2 to #%d; leave it out for the first", words[0], MaxNth)
-	}
-	return n, words[1:], nil
-}
-
-// FormatNth prints an ordinal for [ParseNth], followed by a space, and nothing for 0.
-func FormatNth(nth int) string {
-	if nth < 2 {
-		return ""
-	}
-	return fmt.Sprintf("#%d ", nth)
-}
-
-var (
-	processName = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-	commandWord = regexp.MustCompile(`^[A-Z][A-Z0-9._-]*$`)
-)
-
-// CheckName returns an error if a process cannot have this name.
-func CheckName(name string) error {
-	if !processName.MatchString(name) {
-		return fmt.Errorf("%q is not the name of a process; a name consists of lower-case letters and digits, such as c1", name)
-	}
-	return nil
-}
-
-func parseLink(s string) (Link, error) {
-	l := Link{}
-	var ok bool
-	if l.From, l.To, ok = strings.Cut(s, "->"); !ok {
-		l.From, l.To, l.Both = strings.Cut(s, "-")
-	}
-	if !ok && !l.Both {
-		return Link{}, fmt.Errorf("%q is not a link; write c1-n4 for both directions, c1->n4 for one", s)
-	}
-	for _, end := range []string{l.From, l.To} {
-		if err := CheckName(end); err != nil {
-			return Link{}, fmt.Errorf("in link %q: %w", s, err)
-		}
-	}
-	if l.From == l.To {
-		return Link{}, fmt.Errorf("link %q has one end; a link joins two processes", s)
-	}
-	return l, nil
-}
-
 func parsePPM(s string) (int64, error) {
 	digits, ok := strings.CutSuffix(s, "ppm")
 	ppm, err := strconv.ParseInt(digits, 10, 64)
@@ -554,115 +466,4 @@ func parsePPM(s string) (int64, error) {
 		return 0, fmt.Errorf("%q is not a drift; write a sign, a whole number and ppm, such as +500ppm", s)
 	}
 	return ppm, nil
-}
-
-// FormatDuration prints d as a whole number of the largest unit, up to seconds, that leaves no fraction: 15s, 1500ms, 90s. So
-// each duration has one form in scenario files, which is easy to read.
-func FormatDuration(d time.Duration) string {
-	switch {
-	case d%time.Second == 0:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d%time.Millisecond == 0:
-		return fmt.Sprintf("%dms", d/time.Millisecond)
-	case d%time.Microsecond == 0:
-		return fmt.Sprintf("%dµs", d/time.Microsecond)
-	default:
-		return fmt.Sprintf("%dns", int64(d))
-	}
-}
-
-// ParseDuration parses a duration in any form that [time.ParseDuration] accepts, so it is an inverse of [FormatDuration].
-func ParseDuration(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		return 0, fmt.Errorf("%q must be a duration such as 15s, 1500ms or 2m", s)
-	}
-	return d, nil
-}
-
-// ParseSpan parses a duration from 0s to [MaxDuration].
-func ParseSpan(s string) (time.Duration, error) {
-	d, err := ParseDuration(s)
-	switch {
-	case err != nil:
-		return 0, err
-	case d < 0:
-		return 0, fmt.Errorf("duration %s is negative; write 0s or more", s)
-	case d > MaxDuration:
-		return 0, fmt.Errorf("duration %s is too long; the limit is %s", s, FormatDuration(MaxDuration))
-	}
-	return d, nil
-}
-
-// ParsePositive parses a duration above 0s, up to [MaxDuration].
-func ParsePositive(s string) (time.Duration, error) {
-	d, err := ParseSpan(s)
-	if d == 0 && err == nil {
-		return 0, fmt.Errorf("duration %s is too short; write more than 0s", s)
-	}
-	return d, err
-}
-
-// parseSigned parses a duration with a sign, which is never 0s. The sign is required, because a correction without one is
-// ambiguous.
-func parseSigned(s string) (time.Duration, error) {
-	if !signed(s) {
-		return 0, fmt.Errorf("%q has no sign; write +11s for forward or -11s for back", s)
-	}
-	d, err := ParsePositive(s[1:])
-	if s[0] == '-' {
-		d = -d
-	}
-	return d, err
-}
-
-func formatSigned(d time.Duration) string {
-	if d < 0 {
-		return FormatDuration(d)
-	}
-	return "+" + FormatDuration(d)
-}
-
-func signed(s string) bool { return strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") }
-
-// Unknown returns the error for a word that is not among words: it lists them, and suggests the nearest. The noun, in the
-// singular, says what they are.
-func Unknown[S ~string](noun, word string, words []S) error {
-	var all []string
-	for _, w := range words {
-		all = append(all, string(w))
-	}
-	msg := fmt.Sprintf("unknown %s %q; the %s are %s", noun, word, plural(noun), strings.Join(all, ", "))
-	if near := Nearest(word, all); near != "" {
-		msg += fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return errors.New(msg)
-}
-
-func plural(noun string) string {
-	if stem, ok := strings.CutSuffix(noun, "xis"); ok {
-		return stem + "xes"
-	}
-	if stem, ok := strings.CutSuffix(noun, "y"); ok {
-		return stem + "ies"
-	}
-	if strings.HasSuffix(noun, "s") {
-		return noun + "es"
-	}
-	return noun + "s"
-}
-
-// Nearest returns the word of which the given one is most likely a misspelling, or "" if more than one letter in three would have
-// to change. For words of one or two letters, such as n6, it does not guess.
-func Nearest(word string, words []string) string {
-	if len(word) < 3 || len(word) > 64 { // a misspelling is never that long, and the distance takes time in proportion
-		return ""
-	}
-	nearest, least := "", (len([]rune(word))+2)/3+1
-	for _, w := range words {
-		if d := levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(w)); d < least {
-			nearest, least = w, d
-		}
-	}
-	return nearest
 }

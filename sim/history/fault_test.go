@@ -1,7 +1,6 @@
 package history_test
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -267,90 +266,4 @@ func FuzzParseFault(f *testing.F) {
 			t.Errorf("ParseFault(%q) = %#v, which prints %q, which parses to %#v, %v", text, fault, fault, again, err)
 		}
 	})
-}
-
-func TestLinkCovers(t *testing.T) {
-	both, one := history.Link{From: "c1", To: "n1", Both: true}, history.Link{From: "c1", To: "n1"}
-	for _, c := range []struct {
-		link     history.Link
-		from, to string
-		want     bool
-	}{
-		{history.Link{}, "c1", "n1", true},
-		{both, "c1", "n1", true},
-		{both, "n1", "c1", true},
-		{both, "c1", "n2", false},
-		{both, "c2", "n1", false},
-		{one, "c1", "n1", true},
-		{one, "n1", "c1", false},
-	} {
-		if got := c.link.Covers(c.from, c.to); got != c.want {
-			t.Errorf("link %q covers a message from %s to %s: %v, want %v", c.link, c.from, c.to, got, c.want)
-		}
-	}
-}
-
-func TestFormatDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0:                                        "0s",
-		15 * time.Second:                         "15s",
-		90 * time.Second:                         "90s",
-		time.Hour:                                "3600s",
-		1500 * time.Millisecond:                  "1500ms",
-		-1500 * time.Millisecond:                 "-1500ms",
-		1500 * time.Microsecond:                  "1500µs",
-		time.Second + 1:                          "1000000001ns",
-		math.MinInt64:                            "-9223372036854775808ns",
-		math.MaxInt64:                            "9223372036854775807ns",
-		history.MaxDuration:                      "31536000s",
-		-history.MaxDuration + time.Microsecond:  "-31535999999999µs",
-		-history.MaxDuration + 2*time.Nanosecond: "-31535999999999998ns",
-	} {
-		if got := history.FormatDuration(d); got != want {
-			t.Errorf("FormatDuration(%v) = %q, want %q", d, got, want)
-		}
-	}
-}
-
-func TestDurationRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		unit := rapid.SampledFrom([]int64{1, 1e3, 1e6, 1e9, 60e9}).Draw(t, "unit")
-		want := time.Duration(rapid.Int64Range(math.MinInt64/unit, math.MaxInt64/unit).Draw(t, "count") * unit)
-		got, err := history.ParseDuration(history.FormatDuration(want))
-		if err != nil || got != want {
-			t.Fatalf("ParseDuration(%q) = %v, %v, want %v", history.FormatDuration(want), got, err, want)
-		}
-	})
-}
-
-func TestNearest(t *testing.T) {
-	words := []string{"pause", "resume", "restart", "reset", "cut"}
-	for word, want := range map[string]string{
-		"puase":                     "pause",
-		"PAUSE":                     "pause",
-		"restrat":                   "restart",
-		"rset":                      "reset",
-		"cat":                       "cut",
-		"c":                         "",
-		"":                          "",
-		"explode":                   "",
-		strings.Repeat("pause", 99): "",
-	} {
-		if got := history.Nearest(word, words); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
-func TestUnknown(t *testing.T) {
-	for _, c := range []struct{ noun, word, want string }{
-		{"lock", "singel", `unknown lock "singel"; the locks are redlock, single (did you mean "single"?)`},
-		{"property", "x", `unknown property "x"; the properties are redlock, single`},
-		{"axis", "x", `unknown axis "x"; the axes are redlock, single`},
-		{"process", "x", `unknown process "x"; the processes are redlock, single`},
-	} {
-		if got := history.Unknown(c.noun, c.word, []string{"redlock", "single"}).Error(); got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
-		}
-	}
 }

@@ -56,6 +56,22 @@ func (r *Redlock) Retry(ctx context.Context, attempt func() (clients.Lease, erro
 	}
 }
 
+// Take acquires the lock without a mistake. What it returns is made from the lease.
+func (r *Redlock) Take(ctx context.Context, name string, ttl time.Duration, made func(*RedlockLease) clients.Lease) (clients.Lease, error) {
+	return r.Retry(ctx, func() (clients.Lease, error) {
+		token := Token(r.Env.Rand)
+		start := r.Env.Clock.Now()
+		granted, _ := Count(r.Ask(ctx, Set(name, token, ttl)))
+		until, left := r.Validity(start, ttl)
+		lease := &RedlockLease{Redlock: r, Name: name, Token: token, End: until}
+		if granted >= r.Quorum() && left {
+			return made(lease), nil
+		}
+		lease.Release(context.WithoutCancel(ctx))
+		return nil, r.Few(granted)
+	})
+}
+
 // Ask sends a request to all nodes at once, and returns the outcomes in the order of the nodes.
 func (r *Redlock) Ask(ctx context.Context, request func(ctx context.Context, i int, node *redis.Client) error) []error {
 	errs := make([]error, len(r.nodes))

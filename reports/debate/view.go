@@ -1,4 +1,4 @@
-package pictures
+package debate
 
 import (
 	"bytes"
@@ -12,39 +12,40 @@ import (
 	"lockstep/checker/explain"
 	"lockstep/reports"
 	"lockstep/reports/explorer"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios/claims"
 )
 
-// A debateChapterView is a chapter with its claims and its notes.
-type debateChapterView struct {
+// A chapterView is a chapter with its claims and its notes.
+type chapterView struct {
 	claims.Chapter
 	File   string
-	Claims []*debateClaimView
-	notes  []*debateNote
+	Claims []*claimView
+	notes  []*note
 }
 
-// A debateClaimView is a claim with its text and the results of its runs.
-type debateClaimView struct {
+// A claimView is a claim with its text and the results of its runs.
+type claimView struct {
 	claims.Claim
-	Chapter  *debateChapterView
-	Spoken   []debateSpoken
-	Answers  []debateAnswer
+	Chapter  *chapterView
+	Spoken   []spoken
+	Answers  []answer
 	Broken   []checker.Assumption // broken by the violations of the properties that the claim asks about
-	Shown    *debateRunView
-	Explored []*debateRunView
+	Shown    *runView
+	Explored []*runView
 	Explorer string
 }
 
-// A debateSpoken is a voice, with its note.
-type debateSpoken struct {
+// A spoken is a voice, with its note.
+type spoken struct {
 	Who  string
-	Note *debateNote
+	Note *note
 	Ref  string // the anchor that the note links back to
 }
 
-// A debateAnswer is the answer of a run to the question that a claim asks of it.
-type debateAnswer struct {
-	Run      *debateRunView
+// A answer is the answer of a run to the question that a claim asks of it.
+type answer struct {
+	Run      *runView
 	Asked    string
 	Status   checker.Status // empty for a quantity
 	Text     string
@@ -52,8 +53,8 @@ type debateAnswer struct {
 }
 
 // claim makes the view of a claim.
-func (s *debateSite) claim(chapter *debateChapterView, claim claims.Claim) (*debateClaimView, error) {
-	c := &debateClaimView{Claim: claim, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html"}
+func (s *site) claim(chapter *chapterView, claim claims.Claim) (*claimView, error) {
+	c := &claimView{Claim: claim, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html"}
 	for _, v := range claim.Voices {
 		chapter.cite(c, v)
 	}
@@ -88,37 +89,37 @@ func (s *debateSite) claim(chapter *debateChapterView, claim claims.Claim) (*deb
 }
 
 // cite adds a voice, and its note if the chapter does not have it yet.
-func (v *debateChapterView) cite(c *debateClaimView, voice claims.Voice) {
-	i := slices.IndexFunc(v.notes, func(n *debateNote) bool { return n.Voice == voice })
+func (v *chapterView) cite(c *claimView, voice claims.Voice) {
+	i := slices.IndexFunc(v.notes, func(n *note) bool { return n.Voice == voice })
 	if i < 0 {
 		i = len(v.notes)
-		v.notes = append(v.notes, &debateNote{Number: i + 1, Voice: voice})
+		v.notes = append(v.notes, &note{Number: i + 1, Voice: voice})
 	}
 	note := v.notes[i]
 	ref := fmt.Sprintf("cite-%s-%d", c.ID, note.Number)
 	note.Refs = append(note.Refs, ref)
-	c.Spoken = append(c.Spoken, debateSpoken{voice.Who, note, ref})
+	c.Spoken = append(c.Spoken, spoken{voice.Who, note, ref})
 }
 
 // KindText is the verdict on the claim, in words.
-func (c *debateClaimView) KindText() string { return debateKinds[c.Kind] }
+func (c *claimView) KindText() string { return kinds[c.Kind] }
 
-var debateKinds = map[claims.Kind]string{
+var kinds = map[claims.Kind]string{
 	claims.Shown: "Shown", claims.Refuted: "Refuted", claims.Depends: "Depends on the goal", claims.Agreed: "Agreed", claims.Judgement: "Judgement",
 }
 
 // Tally says how the runs of a claim came out.
-func (c *debateClaimView) Tally() string {
-	var kept, violated []DebateRun
+func (c *claimView) Tally() string {
+	var kept, violated []NamedRun
 	figures := 0
 	for _, a := range c.Answers {
 		switch {
 		case a.Violated:
-			violated = append(violated, a.Run.DebateRun)
+			violated = append(violated, a.Run.NamedRun)
 		case a.Status == "":
 			figures++
 		default:
-			kept = append(kept, a.Run.DebateRun)
+			kept = append(kept, a.Run.NamedRun)
 		}
 	}
 	var parts []string
@@ -135,7 +136,7 @@ func (c *debateClaimView) Tally() string {
 }
 
 // inRuns counts runs. If some of them have the same events, it also counts the different ones.
-func inRuns(runs []DebateRun) string {
+func inRuns(runs []NamedRun) string {
 	if d := different(runs); d < len(runs) {
 		return fmt.Sprintf("%d (%d different)", len(runs), d)
 	}
@@ -143,22 +144,22 @@ func inRuns(runs []DebateRun) string {
 }
 
 // Alike lists the runs of a claim that have the same trace as an earlier one.
-func (c *debateClaimView) Alike() []debateAlike {
-	var all []debateAlike
+func (c *claimView) Alike() []alike {
+	var all []alike
 	for i, a := range c.Answers {
-		n := slices.IndexFunc(c.Answers[:i], func(o debateAnswer) bool { return o.Run.trace() == a.Run.trace() })
+		n := slices.IndexFunc(c.Answers[:i], func(o answer) bool { return o.Run.trace() == a.Run.trace() })
 		if n >= 0 && c.Answers[n].Run != a.Run {
-			all = append(all, debateAlike{a.Run, c.Answers[n].Run})
+			all = append(all, alike{a.Run, c.Answers[n].Run})
 		}
 	}
 	return all
 }
 
-// A debateAlike is a pair of runs with the same trace.
-type debateAlike struct{ Run, As *debateRunView }
+// A alike is a pair of runs with the same trace.
+type alike struct{ Run, As *runView }
 
 // BrokenText names the assumptions that the violations broke.
-func (c *debateClaimView) BrokenText() string {
+func (c *claimView) BrokenText() string {
 	var all []string
 	for _, a := range c.Broken {
 		if a == checker.None {
@@ -173,26 +174,26 @@ func (c *debateClaimView) BrokenText() string {
 	return strings.Join(all, ", ")
 }
 
-// A debateSpeaker is somebody who makes a claim, in one source or in several.
-type debateSpeaker struct {
+// A speaker is somebody who makes a claim, in one source or in several.
+type speaker struct {
 	Before string // what stands before the name in a list
 	Who    string
-	Voices []debateSpoken
+	Voices []spoken
 }
 
 // Speaking lists who makes the claim, each once.
-func (c *debateClaimView) Speaking() []debateSpeaker {
-	var all []debateSpeaker
+func (c *claimView) Speaking() []speaker {
+	var all []speaker
 	for _, v := range c.Spoken {
-		i := slices.IndexFunc(all, func(s debateSpeaker) bool { return s.Who == v.Who })
+		i := slices.IndexFunc(all, func(s speaker) bool { return s.Who == v.Who })
 		if i < 0 {
 			i = len(all)
-			all = append(all, debateSpeaker{Before: ", ", Who: v.Who})
+			all = append(all, speaker{Before: ", ", Who: v.Who})
 		}
 		all[i].Voices = append(all[i].Voices, v)
 	}
 	for _, s := range all {
-		slices.SortFunc(s.Voices, func(a, b debateSpoken) int { return a.Note.Number - b.Note.Number })
+		slices.SortFunc(s.Voices, func(a, b spoken) int { return a.Note.Number - b.Note.Number })
 	}
 	if n := len(all); n > 0 {
 		all[n-1].Before = " and "
@@ -203,7 +204,7 @@ func (c *debateClaimView) Speaking() []debateSpeaker {
 
 // asked is the violation to explain: in the run that is drawn, the first violation of a property that the claim asks about. If the
 // claim asks only for figures, it is the first violation of any property.
-func (c *debateClaimView) asked() *checker.Violation {
+func (c *claimView) asked() *checker.Violation {
 	ask, all := map[checker.Property]bool{}, true
 	for _, e := range c.Evidence {
 		if e.Run == c.Shown.Name && e.Quantity == "" {
@@ -219,10 +220,10 @@ func (c *debateClaimView) asked() *checker.Violation {
 }
 
 // Told is the property that Why is about.
-func (c *debateClaimView) Told() checker.Property { return c.asked().Property }
+func (c *claimView) Told() checker.Property { return c.asked().Property }
 
 // Why explains that violation in sentences, in causal order.
-func (c *debateClaimView) Why() []string {
+func (c *claimView) Why() []string {
 	v := c.asked()
 	if v == nil {
 		return nil
@@ -234,25 +235,25 @@ func (c *debateClaimView) Why() []string {
 	return all
 }
 
-// A debatePicture is a run that the article draws, and its caption.
-type debatePicture struct {
-	*debateRunView
+// A picture is a run that the article draws, and its caption.
+type picture struct {
+	*runView
 	Found string
 }
 
 // Drawn is the picture of the claim. Its caption is about what the claim asks, even if other things went wrong as well.
-func (c *debateClaimView) Drawn() debatePicture {
+func (c *claimView) Drawn() picture {
 	if v := c.asked(); v != nil && v.Property != c.Shown.Result.Violations[0].Property {
-		return debatePicture{c.Shown, reports.Printable(v.What, debateTextMost)}
+		return picture{c.Shown, reports.Printable(v.What, textMost)}
 	}
-	return debatePicture{c.Shown, c.Shown.head.Reason}
+	return picture{c.Shown, c.Shown.head.Reason}
 }
 
 // Asks names the properties that the claim is about.
-func (c *debateClaimView) Asks() []debatePromise {
-	var all []debatePromise
+func (c *claimView) Asks() []promise {
+	var all []promise
 	for _, e := range c.Evidence {
-		p := debatePromise{e.Property, promiseMeaning[e.Property]}
+		p := promise{e.Property, promiseMeaning[e.Property]}
 		if e.Quantity == "" && !slices.Contains(all, p) {
 			all = append(all, p)
 		}
@@ -261,7 +262,7 @@ func (c *debateClaimView) Asks() []debatePromise {
 }
 
 // Speakers names who makes the claim, each once.
-func (c *debateClaimView) Speakers() string {
+func (c *claimView) Speakers() string {
 	var who []string
 	for _, s := range c.Speaking() {
 		who = append(who, s.Who)
@@ -269,43 +270,43 @@ func (c *debateClaimView) Speakers() string {
 	return strings.Join(who, ", ")
 }
 
-// A debateRunView is a run with what the site shows of it.
-type debateRunView struct {
-	DebateRun
+// A runView is a run with what the site shows of it.
+type runView struct {
+	NamedRun
 	File, Picture string
 	drawn         bool
-	timeline      *Timeline
+	timeline      *pictures.Timeline
 	head          explorer.Heading
 }
 
 // How many characters of external text are shown.
 const (
-	debateNameMost = 120
-	debateTextMost = 1000
+	nameMost = 120
+	textMost = 1000
 )
 
 var notInFile = regexp.MustCompile(`[^a-z0-9-]+`)
 
-func newDebateRunView(r DebateRun) *debateRunView {
-	name := notInFile.ReplaceAllString(strings.ToLower(reports.Printable(r.Name, debateNameMost)), "-")
-	r.Title, r.Name, r.Command = reports.Printable(r.Title, debateTextMost), reports.Printable(r.Name, debateNameMost), reports.Printable(r.Command, debateTextMost)
-	return &debateRunView{
-		DebateRun: r, File: "runs/" + name + ".html", Picture: "runs/" + name + ".svg",
-		timeline: NewTimeline(r.Facts, r.Result), head: explorer.NewHeading(r.Facts, r.Result),
+func newRunView(r NamedRun) *runView {
+	name := notInFile.ReplaceAllString(strings.ToLower(reports.Printable(r.Name, nameMost)), "-")
+	r.Title, r.Name, r.Command = reports.Printable(r.Title, textMost), reports.Printable(r.Name, nameMost), reports.Printable(r.Command, textMost)
+	return &runView{
+		NamedRun: r, File: "runs/" + name + ".html", Picture: "runs/" + name + ".svg",
+		timeline: pictures.NewTimeline(r.Facts, r.Result), head: explorer.NewHeading(r.Facts, r.Result),
 	}
 }
 
 // answer reads the answer to the question that e asks from the result of the run.
-func (r *debateRunView) answer(e claims.Evidence) (debateAnswer, error) {
+func (r *runView) answer(e claims.Evidence) (answer, error) {
 	if e.Quantity != "" {
 		for _, m := range r.Measurements {
 			if m.Quantity == e.Quantity {
-				return debateAnswer{Run: r, Asked: string(e.Quantity), Text: reports.Printable(m.Text, debateTextMost)}, nil
+				return answer{Run: r, Asked: string(e.Quantity), Text: reports.Printable(m.Text, textMost)}, nil
 			}
 		}
-		return debateAnswer{}, fmt.Errorf("%s does not report %s", r.Name, e.Quantity)
+		return answer{}, fmt.Errorf("%s does not report %s", r.Name, e.Quantity)
 	}
-	a := debateAnswer{Run: r, Asked: string(e.Property), Status: r.Result.Status(e.Property)}
+	a := answer{Run: r, Asked: string(e.Property), Status: r.Result.Status(e.Property)}
 	a.Violated = a.Status == checker.Violated
 	var why []string
 	for _, v := range r.Result.Violations {
@@ -318,31 +319,31 @@ func (r *debateRunView) answer(e claims.Evidence) (debateAnswer, error) {
 }
 
 // Verdict, Outcome and Reason are those of the picture.
-func (r *debateRunView) Verdict() checker.Verdict { return r.Result.Verdict }
-func (r *debateRunView) Outcome() string          { return r.head.Outcome }
-func (r *debateRunView) Reason() string           { return r.head.Reason }
+func (r *runView) Verdict() checker.Verdict { return r.Result.Verdict }
+func (r *runView) Outcome() string          { return r.head.Outcome }
+func (r *runView) Reason() string           { return r.head.Reason }
 
 // Class is the name of the verdict in the style sheet.
-func (r *debateRunView) Class() string { return strings.ToLower(string(r.Result.Verdict)) }
+func (r *runView) Class() string { return strings.ToLower(string(r.Result.Verdict)) }
 
 // Height is the height of the picture at a width of 1200.
-func (r *debateRunView) Height() int { return int(r.timeline.figure.height.Points() + 0.5) }
+func (r *runView) Height() int { return r.timeline.Height() }
 
 // Alt says in words what the picture shows.
-func (r *debateRunView) Alt() string {
+func (r *runView) Alt() string {
 	return fmt.Sprintf("Timeline of the run %s. %s. %s.", reports.Printable(r.Name, 160), r.head.Outcome, strings.TrimRight(r.head.Reason, "."))
 }
 
 // Checksum is the checksum of the trace.
-func (r *debateRunView) Checksum() string {
-	return reports.Printable(r.Facts.Meta.Checksum, debateNameMost)
+func (r *runView) Checksum() string {
+	return reports.Printable(r.Facts.Meta.Checksum, nameMost)
 }
 
 // Seed is the seed from which all random draws of the run derive.
-func (r *debateRunView) Seed() uint64 { return r.Facts.Meta.Seed }
+func (r *runView) Seed() uint64 { return r.Facts.Meta.Seed }
 
 // Text is the timeline as text.
-func (r *debateRunView) Text() (string, error) {
+func (r *runView) Text() (string, error) {
 	var b bytes.Buffer
 	err := reports.Text(&b, r.Facts, r.Result, reports.TextOptions{Measurements: r.Measurements})
 	return b.String(), err
@@ -355,7 +356,7 @@ var (
 )
 
 // prose converts a sentence of the article to HTML: {10} becomes a link to claim 10, `SET` code, and *this* is stressed.
-func (s *debateSite) prose(text string) (template.HTML, error) {
+func (s *site) prose(text string) (template.HTML, error) {
 	var err error
 	text = template.HTMLEscapeString(text)
 	text = proseClaim.ReplaceAllStringFunc(text, func(m string) string {

@@ -1,4 +1,5 @@
-package pictures
+// Package debate writes a site about an argument: its claims, what each says, and the runs that bear on it, with their pictures.
+package debate
 
 import (
 	"bytes"
@@ -17,33 +18,33 @@ import (
 	"lockstep/scenarios/claims"
 )
 
-const debateTitle = "Is Redlock safe? The argument as runs"
+const title = "Is Redlock safe? The argument as runs"
 
 // A Debate is an argument about locks, claim by claim, with the runs that bear on it. [Debate.Files] turns it into a site. The verdicts are
 // those of the runs and are written down nowhere else.
 type Debate struct {
 	Argument *claims.Argument
-	Runs     []DebateRun // each once
+	Runs     []NamedRun // each once
 	// Command is the command that made the site. Versions lists the versions of everything that its runs depend on.
 	Command  string
 	Versions []string
 }
 
-// A DebateRun is one run of a debate.
-type DebateRun struct {
+// A NamedRun is one run of a debate.
+type NamedRun struct {
 	explorer.Run
 	Name    string // SCENARIO/LOCK, and /LABEL if there is one
 	Command string // repeats it
 }
 
 // trace identifies the events of a run: two runs with the same trace have the same events.
-func (r DebateRun) trace() string { return cmp.Or(r.Facts.Meta.Checksum, r.Name) }
+func (r NamedRun) trace() string { return cmp.Or(r.Facts.Meta.Checksum, r.Name) }
 
 // Different counts the runs with different events. Runs of two scenarios may have the same events; together they are no more
 // evidence than one of them.
 func (d Debate) Different() int { return different(d.Runs) }
 
-func different(runs []DebateRun) int {
+func different(runs []NamedRun) int {
 	seen := map[string]bool{}
 	for _, r := range runs {
 		seen[r.trace()] = true
@@ -51,69 +52,69 @@ func different(runs []DebateRun) int {
 	return len(seen)
 }
 
-// A DebateFile is one file of a site. Its name is a slash-separated path inside the directory of the site.
-type DebateFile struct {
+// A File is one file of a site. Its name is a slash-separated path inside the directory of the site.
+type File struct {
 	Name string
 	Data []byte
 }
 
-// DebateSums is the file of a site that lists the others with their checksums, as sha256sum does. DebateMark is its first
+// Sums is the file of a site that lists the others with their checksums, as sha256sum does. Mark is its first
 // line, which marks the directory as written by lockstep debate.
 const (
-	DebateSums = "SHA256SUMS"
-	DebateMark = "# Written by lockstep debate, which replaces what is listed here, and nothing else.\n"
+	Sums = "SHA256SUMS"
+	Mark = "# Written by lockstep debate, which replaces what is listed here, and nothing else.\n"
 )
 
 // Files returns the files of the site: the checksums first, then the others sorted by name. The same debate gives the same bytes.
 // It is an error if a run that a claim needs is missing.
-func (d Debate) Files() ([]DebateFile, error) {
-	s, err := newDebateSite(d)
+func (d Debate) Files() ([]File, error) {
+	s, err := newSite(d)
 	if err != nil {
 		return nil, err
 	}
-	var files []DebateFile
-	for _, write := range []func() ([]DebateFile, error){s.pages, s.runPages, s.explorers, s.pictures} {
+	var files []File
+	for _, write := range []func() ([]File, error){s.pages, s.runPages, s.explorers, s.pictures} {
 		more, err := write()
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, more...)
 	}
-	slices.SortFunc(files, func(a, b DebateFile) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	var sums strings.Builder
-	sums.WriteString(DebateMark)
+	sums.WriteString(Mark)
 	for _, f := range files {
 		sum := sha256.Sum256(f.Data)
 		fmt.Fprintf(&sums, "%s  %s\n", hex.EncodeToString(sum[:]), f.Name)
 	}
-	return append([]DebateFile{{DebateSums, []byte(sums.String())}}, files...), nil
+	return append([]File{{Sums, []byte(sums.String())}}, files...), nil
 }
 
-// A debateSite is a debate with its text and its links.
-type debateSite struct {
+// A site is a debate with its text and its links.
+type site struct {
 	Debate
-	Chapters []*debateChapterView
-	runs     map[string]*debateRunView
-	order    []*debateRunView
-	claims   map[string]*debateClaimView
+	Chapters []*chapterView
+	runs     map[string]*runView
+	order    []*runView
+	claims   map[string]*claimView
 }
 
-// newDebateSite links the claims to their runs and their text.
-func newDebateSite(d Debate) (*debateSite, error) {
-	s := &debateSite{Debate: d, runs: map[string]*debateRunView{}, claims: map[string]*debateClaimView{}}
-	s.Command, s.Versions = reports.Printable(d.Command, debateTextMost), nil
+// newSite links the claims to their runs and their text.
+func newSite(d Debate) (*site, error) {
+	s := &site{Debate: d, runs: map[string]*runView{}, claims: map[string]*claimView{}}
+	s.Command, s.Versions = reports.Printable(d.Command, textMost), nil
 	for _, v := range d.Versions {
-		s.Versions = append(s.Versions, reports.Printable(v, debateNameMost))
+		s.Versions = append(s.Versions, reports.Printable(v, nameMost))
 	}
 	for _, r := range d.Runs {
 		if s.runs[r.Name] != nil {
 			return nil, fmt.Errorf("the run %s is listed twice", r.Name)
 		}
-		v := newDebateRunView(r)
+		v := newRunView(r)
 		s.runs[r.Name], s.order = v, append(s.order, v)
 	}
 	for _, chapter := range d.Argument.Chapters {
-		v := &debateChapterView{Chapter: chapter, File: chapter.Name + ".html"}
+		v := &chapterView{Chapter: chapter, File: chapter.Name + ".html"}
 		for _, claim := range d.Argument.Claims {
 			if claim.Chapter != chapter.Name {
 				continue
@@ -128,16 +129,16 @@ func newDebateSite(d Debate) (*debateSite, error) {
 		s.Chapters = append(s.Chapters, v)
 	}
 	for i, v := range s.order {
-		if slices.ContainsFunc(s.order[:i], func(o *debateRunView) bool { return o.File == v.File }) {
+		if slices.ContainsFunc(s.order[:i], func(o *runView) bool { return o.File == v.File }) {
 			return nil, fmt.Errorf("the run %s would be written to the file of another run, %s", v.Name, v.File)
 		}
 	}
 	return s, nil
 }
 
-// A debatePage has what every page of the site needs.
-type debatePage struct {
-	Site   *debateSite
+// A page has what every page of the site needs.
+type page struct {
+	Site   *site
 	Title  string
 	Here   string // the name of the file
 	Root   string // the path to the top of the site: empty, or ../
@@ -146,35 +147,35 @@ type debatePage struct {
 }
 
 // page starts a page. Pages of the article have no script, and may load only files of the site.
-func (s *debateSite) page(here, title string) debatePage {
-	p := debatePage{Site: s, Title: title, Here: here, Style: debateStyle}
+func (s *site) page(here, title string) page {
+	p := page{Site: s, Title: title, Here: here, Style: style}
 	p.Root = strings.Repeat("../", strings.Count(here, "/"))
-	p.Policy = "default-src 'none'; style-src " + explorer.HashSource(string(debateStyle)) +
+	p.Policy = "default-src 'none'; style-src " + explorer.HashSource(string(style)) +
 		"; img-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'"
 	return p
 }
 
 // pages writes the article.
-func (s *debateSite) pages() ([]DebateFile, error) {
-	var files []DebateFile
+func (s *site) pages() ([]File, error) {
+	var files []File
 	add := func(name, kind string, data any) error {
 		var b bytes.Buffer
 		if err := s.templates().ExecuteTemplate(&b, kind, data); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		files = append(files, DebateFile{name, b.Bytes()})
+		files = append(files, File{name, b.Bytes()})
 		return nil
 	}
-	if err := add("index.html", "index", s.page("index.html", debateTitle)); err != nil {
+	if err := add("index.html", "index", s.page("index.html", title)); err != nil {
 		return nil, err
 	}
 	for i, c := range s.Chapters {
 		err := add(c.File, "chapter", struct {
-			debatePage
-			Chapter        *debateChapterView
+			page
+			Chapter        *chapterView
 			Number         int
-			Notes          []*debateNote
-			Before, Beyond *debateLink
+			Notes          []*note
+			Before, Beyond *link
 		}{s.page(c.File, c.Title), c, i + 1, c.notes, s.neighbour(i - 1), s.neighbour(i + 1)})
 		if err != nil {
 			return nil, err
@@ -186,37 +187,37 @@ func (s *debateSite) pages() ([]DebateFile, error) {
 	return files, add("how.html", "how", s.page("how.html", "How this was computed"))
 }
 
-// A debateLink leads to another page.
-type debateLink struct{ File, Title string }
+// A link leads to another page.
+type link struct{ File, Title string }
 
-func (s *debateSite) neighbour(chapter int) *debateLink {
+func (s *site) neighbour(chapter int) *link {
 	switch {
 	case chapter < 0:
-		return &debateLink{"index.html", "Introduction"}
+		return &link{"index.html", "Introduction"}
 	case chapter < len(s.Chapters):
-		return &debateLink{s.Chapters[chapter].File, s.Chapters[chapter].Title}
+		return &link{s.Chapters[chapter].File, s.Chapters[chapter].Title}
 	}
-	return &debateLink{"conclusion.html", "What is left"}
+	return &link{"conclusion.html", "What is left"}
 }
 
 // Last is the last chapter.
-func (s *debateSite) Last() *debateChapterView { return s.Chapters[len(s.Chapters)-1] }
+func (s *site) Last() *chapterView { return s.Chapters[len(s.Chapters)-1] }
 
 // runPages writes a page for each run. With the script it can be explored, and without it can be read.
-func (s *debateSite) runPages() ([]DebateFile, error) {
-	var files []DebateFile
+func (s *site) runPages() ([]File, error) {
+	var files []File
 	for _, r := range s.order {
 		figure, err := explorer.Figure(r.Run)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
 		p := s.page(r.File, r.Name)
-		p.Policy = strings.Replace(explorer.Policy, "style-src ", "style-src "+explorer.HashSource(string(debateStyle))+" ", 1)
+		p.Policy = strings.Replace(explorer.Policy, "style-src ", "style-src "+explorer.HashSource(string(style))+" ", 1)
 		var b bytes.Buffer
 		err = s.templates().ExecuteTemplate(&b, "run", struct {
-			debatePage
-			Run        *debateRunView
-			Claims     []*debateClaimView
+			page
+			Run        *runView
+			Claims     []*claimView
 			Figure     template.HTML
 			PageStyle  template.CSS
 			PageScript template.JS
@@ -224,17 +225,17 @@ func (s *debateSite) runPages() ([]DebateFile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
-		files = append(files, DebateFile{r.File, b.Bytes()})
+		files = append(files, File{r.File, b.Bytes()})
 	}
 	return files, nil
 }
 
 // citing lists the claims that a run is evidence for.
-func (s *debateSite) citing(r *debateRunView) []*debateClaimView {
-	var claims []*debateClaimView
+func (s *site) citing(r *runView) []*claimView {
+	var claims []*claimView
 	for _, chapter := range s.Chapters {
 		for _, c := range chapter.Claims {
-			if slices.ContainsFunc(c.Answers, func(a debateAnswer) bool { return a.Run == r }) {
+			if slices.ContainsFunc(c.Answers, func(a answer) bool { return a.Run == r }) {
 				claims = append(claims, c)
 			}
 		}
@@ -243,8 +244,8 @@ func (s *debateSite) citing(r *debateRunView) []*debateClaimView {
 }
 
 // explorers writes the pages that the article shows in frames: the run that it draws, beside the run to compare it with.
-func (s *debateSite) explorers() ([]DebateFile, error) {
-	var files []DebateFile
+func (s *site) explorers() ([]File, error) {
+	var files []File
 	for _, chapter := range s.Chapters {
 		for _, c := range chapter.Claims {
 			var runs []explorer.Run
@@ -255,15 +256,15 @@ func (s *debateSite) explorers() ([]DebateFile, error) {
 			if err := explorer.Page(&b, runs...); err != nil {
 				return nil, fmt.Errorf("claim %s: %w", c.ID, err)
 			}
-			files = append(files, DebateFile{c.Explorer, b.Bytes()})
+			files = append(files, File{c.Explorer, b.Bytes()})
 		}
 	}
 	return files, nil
 }
 
 // pictures draws the runs that the article shows.
-func (s *debateSite) pictures() ([]DebateFile, error) {
-	var files []DebateFile
+func (s *site) pictures() ([]File, error) {
+	var files []File
 	for _, r := range s.order {
 		if !r.drawn {
 			continue
@@ -272,18 +273,18 @@ func (s *debateSite) pictures() ([]DebateFile, error) {
 		if err := r.timeline.WriteSVG(&b); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
-		files = append(files, DebateFile{r.Picture, b.Bytes()})
+		files = append(files, File{r.Picture, b.Bytes()})
 	}
 	return files, nil
 }
 
 // Safe counts the runs with the verdict SAFE.
-func (s *debateSite) Safe() int { return s.count(checker.Safe) }
+func (s *site) Safe() int { return s.count(checker.Safe) }
 
 // Unsafe counts the runs with the verdict UNSAFE.
-func (s *debateSite) Unsafe() int { return s.count(checker.Unsafe) }
+func (s *site) Unsafe() int { return s.count(checker.Unsafe) }
 
-func (s *debateSite) count(v checker.Verdict) int {
+func (s *site) count(v checker.Verdict) int {
 	n := 0
 	for _, r := range s.order {
 		if r.Result.Verdict == v {
@@ -294,10 +295,10 @@ func (s *debateSite) count(v checker.Verdict) int {
 }
 
 // Order lists the runs.
-func (s *debateSite) Order() []*debateRunView { return s.order }
+func (s *site) Order() []*runView { return s.order }
 
 // As returns an earlier run with the same trace as r, or nil.
-func (s *debateSite) As(r *debateRunView) *debateRunView {
+func (s *site) As(r *runView) *runView {
 	for _, o := range s.order {
 		if o == r {
 			return nil
@@ -310,20 +311,20 @@ func (s *debateSite) As(r *debateRunView) *debateRunView {
 }
 
 // Drawn returns the picture of a run by its name.
-func (s *debateSite) Drawn(name string) (debatePicture, error) {
+func (s *site) Drawn(name string) (picture, error) {
 	r := s.runs[name]
 	if r == nil {
-		return debatePicture{}, fmt.Errorf("there is no run %s", name)
+		return picture{}, fmt.Errorf("there is no run %s", name)
 	}
 	r.drawn = true
-	return debatePicture{r, r.head.Reason}, nil
+	return picture{r, r.head.Reason}, nil
 }
 
 // Deciding lists the assumptions that the runs broke, each with the claims that it decides.
-func (s *debateSite) Deciding() []debateDeciding {
-	var all []debateDeciding
+func (s *site) Deciding() []deciding {
+	var all []deciding
 	for _, a := range checker.Assumptions() {
-		d := debateDeciding{Assumption: a, Meaning: assumptionMeaning[a]}
+		d := deciding{Assumption: a, Meaning: assumptionMeaning[a]}
 		for _, chapter := range s.Chapters {
 			for _, c := range chapter.Claims {
 				if slices.Contains(c.Broken, a) {
@@ -338,32 +339,32 @@ func (s *debateSite) Deciding() []debateDeciding {
 	return all
 }
 
-// A debateDeciding is an assumption, and the claims that it decides.
-type debateDeciding struct {
+// A deciding is an assumption, and the claims that it decides.
+type deciding struct {
 	Assumption checker.Assumption
 	Meaning    string
-	Claims     []*debateClaimView
+	Claims     []*claimView
 }
 
-// A debatePromise is a promise of a lock, with its meaning.
-type debatePromise struct {
+// A promise is a promise of a lock, with its meaning.
+type promise struct {
 	checker.Property
 	Meaning string
 }
 
 // ID is the anchor of the explanation of the promise.
-func (p debatePromise) ID() string {
+func (p promise) ID() string {
 	return "promise-" + strings.ReplaceAll(string(p.Property), " ", "-")
 }
 
 // Promises lists the promises that the claims ask their runs about.
-func (s *debateSite) Promises() []debatePromise {
-	var all []debatePromise
+func (s *site) Promises() []promise {
+	var all []promise
 	for _, p := range checker.Properties() {
 		if slices.ContainsFunc(s.Argument.Claims, func(c claims.Claim) bool {
 			return slices.ContainsFunc(c.Evidence, func(e claims.Evidence) bool { return e.Property == p })
 		}) {
-			all = append(all, debatePromise{p, promiseMeaning[p]})
+			all = append(all, promise{p, promiseMeaning[p]})
 		}
 	}
 	return all
@@ -392,14 +393,14 @@ var assumptionMeaning = map[checker.Assumption]string{
 }
 
 var (
-	//go:embed debate/site.html
-	debateHTML string
-	//go:embed debate/site.css
-	debateCSS   string
-	debateStyle = template.CSS(debateCSS)
+	//go:embed site.html
+	siteHTML string
+	//go:embed site.css
+	siteCSS string
+	style   = template.CSS(siteCSS)
 )
 
 // templates parses the templates of the site; prose resolves links to claims.
-func (s *debateSite) templates() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"prose": s.prose}).Parse(debateHTML))
+func (s *site) templates() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"prose": s.prose}).Parse(siteHTML))
 }

@@ -1,9 +1,7 @@
-package pictures
+package debate
 
 import (
-	"fmt"
 	"html"
-	"image/color"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,8 +25,8 @@ func sampleDebate(t *testing.T) Debate {
 	h := sample.PauseAfterAcquire("single", "plain")
 	r := explorer.Run{Facts: facts.Of(h), Result: checker.Check(facts.Of(h), nil), Title: "A pause.", Prose: "It is long."}
 	add := func(name string) {
-		if !slices.ContainsFunc(d.Runs, func(r DebateRun) bool { return r.Name == name }) {
-			d.Runs = append(d.Runs, DebateRun{Run: r, Name: name, Command: "lockstep run " + name})
+		if !slices.ContainsFunc(d.Runs, func(r NamedRun) bool { return r.Name == name }) {
+			d.Runs = append(d.Runs, NamedRun{Run: r, Name: name, Command: "lockstep run " + name})
 		}
 	}
 	add("pause-after-acquire/redlock")
@@ -43,8 +41,8 @@ func sampleDebate(t *testing.T) Debate {
 	return d
 }
 
-// debateFiles writes a debate, and returns the files by name.
-func debateFiles(t *testing.T, d Debate) map[string]string {
+// siteFiles writes a debate, and returns the files by name.
+func siteFiles(t *testing.T, d Debate) map[string]string {
 	t.Helper()
 	files, err := d.Files()
 	if err != nil {
@@ -72,7 +70,7 @@ func TestDebateVerdicts(t *testing.T) {
 			t.Fatalf("%s: the run is %s", tt.history, got)
 		}
 		other := map[string]string{"UNSAFE": "SAFE", "SAFE": "UNSAFE"}[tt.verdict]
-		for name, page := range debateFiles(t, d) {
+		for name, page := range siteFiles(t, d) {
 			if strings.HasPrefix(name, "explore/") || !strings.HasSuffix(name, ".html") || name == "index.html" || name == "conclusion.html" {
 				continue // pages drawn by a script, and pages that explain both words
 			}
@@ -98,7 +96,7 @@ func TestDebateMeanings(t *testing.T) {
 			t.Errorf("%s is not explained", a)
 		}
 	}
-	index := debateFiles(t, sampleDebate(t))["index.html"]
+	index := siteFiles(t, sampleDebate(t))["index.html"]
 	if want := `<div id="promise-resource-exclusion"><dt>resource exclusion</dt><dd>The resource accepts no write`; !strings.Contains(index, want) {
 		t.Errorf("index.html has no %s", want)
 	}
@@ -129,7 +127,7 @@ func TestDebateGaps(t *testing.T) {
 
 // External strings are shown as text, and cannot name a file outside the site.
 func TestDebateHostileText(t *testing.T) {
-	harmless := debateFiles(t, sampleDebate(t))
+	harmless := siteFiles(t, sampleDebate(t))
 	for n, bad := range sample.HostileTexts {
 		d := sampleDebate(t)
 		h := *d.Runs[0].Facts.History
@@ -139,11 +137,11 @@ func TestDebateHostileText(t *testing.T) {
 			h.Events[i].Value, h.Events[i].Error = bad, bad
 		}
 		first := d.Runs[0].Name
-		d.Runs[0] = DebateRun{Name: "../" + bad, Command: bad}
+		d.Runs[0] = NamedRun{Name: "../" + bad, Command: bad}
 		d.Runs[0].Run = explorer.Run{Facts: facts.Of(&h), Result: checker.Check(facts.Of(&h), nil), Title: bad, Prose: bad, Script: bad}
-		d.Runs = append(d.Runs, DebateRun{Run: d.Runs[0].Run, Name: first, Command: bad})
+		d.Runs = append(d.Runs, NamedRun{Run: d.Runs[0].Run, Name: first, Command: bad})
 		d.Command, d.Versions = bad, []string{bad}
-		for name, page := range debateFiles(t, d) {
+		for name, page := range siteFiles(t, d) {
 			if !regexp.MustCompile(`^(runs/|explore/)?[A-Za-z0-9-]+(\.html|\.svg)?$`).MatchString(name) {
 				t.Errorf("%d: file %q", n, name)
 			}
@@ -165,12 +163,12 @@ func TestDebateHostileText(t *testing.T) {
 
 // The pages of the article have no script. The policy of every page allows only what belongs to it.
 func TestDebateIsClosed(t *testing.T) {
-	files := debateFiles(t, sampleDebate(t))
-	if again := debateFiles(t, sampleDebate(t)); again[DebateSums] != files[DebateSums] {
+	files := siteFiles(t, sampleDebate(t))
+	if again := siteFiles(t, sampleDebate(t)); again[Sums] != files[Sums] {
 		t.Error("the same debate gives different bytes")
 	}
-	if !strings.HasPrefix(files[DebateSums], DebateMark) || strings.Count(files[DebateSums], "\n") != len(files) {
-		t.Errorf("the checksums do not list all files:\n%s", files[DebateSums])
+	if !strings.HasPrefix(files[Sums], Mark) || strings.Count(files[Sums], "\n") != len(files) {
+		t.Errorf("the checksums do not list all files:\n%s", files[Sums])
 	}
 	for name, page := range files {
 		if !strings.HasSuffix(name, ".html") {
@@ -209,18 +207,9 @@ func TestDebateIsClosed(t *testing.T) {
 
 // Text of the article has a contrast of at least 4.5 in either theme (WCAG 2.2, 1.4.3).
 func TestDebateContrast(t *testing.T) {
-	themes := regexp.MustCompile(`(?s):root[^{]*\{(.*?)\}`).FindAllStringSubmatch(string(debateStyle), -1)
-	if len(themes) != 2 {
-		t.Fatalf("%d themes", len(themes))
-	}
-	for n, theme := range themes {
-		colours := map[string]float64{}
-		for _, m := range regexp.MustCompile(`--(\w+): #([0-9a-f]{6});`).FindAllStringSubmatch(theme[1], -1) {
-			colours[m[1]] = sample.Luminance(t, m[2])
-		}
+	for n, theme := range sample.Themes(t, string(style)) {
 		check := func(text, ground string) {
-			a, b := colours[text], colours[ground]
-			if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); c < 4.5 {
+			if c := theme.Contrast(t, text, ground); c < 4.5 {
 				t.Errorf("theme %d: %s on %s has a contrast of %.2f", n, text, ground, c)
 			}
 		}
@@ -232,45 +221,9 @@ func TestDebateContrast(t *testing.T) {
 	}
 }
 
-// Pictures are drawn for the light theme. After the filter of the dark theme, too, their colours for text have a contrast of at least
-// 4.5.
-func TestDebateNight(t *testing.T) {
-	m := regexp.MustCompile(`filter: invert\(([0-9.]+)\) hue-rotate\(180deg\) brightness\(([0-9.]+)\);`).FindStringSubmatch(string(debateStyle))
-	if m == nil {
-		t.Fatal("the style has no such filter for pictures in the dark theme")
-	}
-	var invert, brightness float64
-	if _, err := fmt.Sscan(m[1]+" "+m[2], &invert, &brightness); err != nil {
-		t.Fatal(err)
-	}
-	night := func(c color.NRGBA) float64 { // the relative luminance
-		var in, out [3]float64
-		for i, v := range []uint8{c.R, c.G, c.B} {
-			in[i] = float64(v)/255*(1-2*invert) + invert
-		}
-		grey := []float64{0.213, 0.715, 0.072} // hue-rotate(180deg) mirrors a colour at this grey: Filter Effects, 8.5
-		for i := range out {
-			out[i] = min(1, max(0, brightness*(2*(grey[0]*in[0]+grey[1]*in[1]+grey[2]*in[2])-in[i])))
-		}
-		return sample.Luminance(t, fmt.Sprintf("%02x%02x%02x", int(255*out[0]), int(255*out[1]), int(255*out[2])))
-	}
-	check := func(c color.NRGBA, least float64) {
-		a, b := night(c), night(white)
-		if got := (max(a, b) + 0.05) / (min(a, b) + 0.05); got < least {
-			t.Errorf("%v has a contrast of %.2f in the dark theme, want %.1f", c, got, least)
-		}
-	}
-	for _, c := range []color.NRGBA{black, grey, red, calm, doubt} {
-		check(c, 4.5)
-	}
-	for _, l := range looks {
-		check(l.ink, 4.5)
-	}
-}
-
 // A page with a run has the theme of the run, which a reader can switch. So all colours of the site are among those of a run.
 func TestDebateRunTheme(t *testing.T) {
-	for _, m := range regexp.MustCompile(`--(\w+): #`).FindAllStringSubmatch(string(debateStyle), -1) {
+	for _, m := range regexp.MustCompile(`--(\w+): #`).FindAllStringSubmatch(string(style), -1) {
 		if n := strings.Count(string(explorer.Style), "--"+m[1]+": #"); n != 2 {
 			t.Errorf("the colour %s of the site is defined %d times for a run, want once for each theme", m[1], n)
 		}
@@ -279,7 +232,7 @@ func TestDebateRunTheme(t *testing.T) {
 
 // The prose of the article is marked up only where it asks for it.
 func TestDebateProse(t *testing.T) {
-	s, err := newDebateSite(sampleDebate(t))
+	s, err := newSite(sampleDebate(t))
 	if err != nil {
 		t.Fatal(err)
 	}

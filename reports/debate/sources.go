@@ -1,4 +1,4 @@
-package pictures
+package debate
 
 import (
 	"strings"
@@ -6,15 +6,15 @@ import (
 	"lockstep/scenarios/claims"
 )
 
-// A debateNote is a source, at the end of the chapter.
-type debateNote struct {
+// A note is a source, at the end of the chapter.
+type note struct {
 	Number int
 	claims.Voice
 	Refs []string
 }
 
 // Cited names the text and the place in it, with a full stop.
-func (n *debateNote) Cited() string {
+func (n *note) Cited() string {
 	cited := n.Source.Name
 	if n.Quoted {
 		cited = "as quoted in " + cited

@@ -1,0 +1,52 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"lockstep/checker/facts"
+	"lockstep/sim/history"
+)
+
+// tellLostVote tells how a client took a key away from its own lease.
+func (n *narrator) tellLostVote() {
+	i := n.culprit(func(e history.Event) bool {
+		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete)
+	})
+	set := n.culprit(func(e history.Event) bool {
+		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Set) && e.At <= n.event(i).At
+	})
+	e := n.event(i)
+	if i < 0 || set < 0 {
+		return
+	}
+	label := n.event(set).Lease
+	l := n.f.Lease(label)
+	if l == nil {
+		return
+	}
+	n.grant(l, "")
+	n.renewals(l, i)
+	verb := map[string]string{history.Over: "overwrote", history.Retime: "shortened the life of", history.Delete: "deleted"}[e.Op]
+	text := fmt.Sprintf("%s %s its own key of %s on %s at %s", e.By, verb, label, e.Process, n.time(i))
+	asked := n.before(i, func(o history.Event) bool { // the last that gave the key a deadline
+		return o.Kind == history.State && o.Process == e.Process && o.Key == e.Key && o.By == e.By && (o.Op == history.Set || o.Op == history.Over || o.Op == history.Retime)
+	})
+	if e.Departure() < n.event(asked).Departure() {
+		what := "set the key, and did not notice that the key belonged to another attempt"
+		if n.event(asked).Op == history.Retime {
+			what = "set the deadline of the key"
+		}
+		text += fmt.Sprintf(": the command had left at %s, before the one that %s", history.Seconds(e.Departure()), what)
+	}
+	n.say(step, i, []int{set, asked}, "%s.", text)
+	var left []facts.Life
+	for _, k := range n.f.Lives {
+		if k.Label == label && k.From < i && i < k.To && k.Node != e.Process {
+			left = append(left, k)
+		}
+	}
+	if names := processes(left); len(names) > 0 && e.Op == history.Delete {
+		n.say(detail, i, beginnings(left), "The lease kept the %s on %s.", number(left, "key", "keys"), strings.Join(names, " "))
+	}
+}

@@ -1,0 +1,185 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lockstep/checker/facts"
+	"lockstep/sim/history"
+)
+
+// tellIntrusion tells how a command of one client came to touch the key of another.
+func (n *narrator) tellIntrusion() {
+	n.intrusion(n.culprit(func(e history.Event) bool {
+		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete) && e.By != history.Client(e.Owner)
+	}))
+}
+
+// intrusion tells of event i, by which a client touched another client's key: which lease of its own it had there, what became of
+// that lease, whose key it was by then, and what the client was doing.
+func (n *narrator) intrusion(i int) {
+	e := n.event(i)
+	if i < 0 {
+		return
+	}
+	owner := history.Client(e.Owner)
+	about := n.doing(e.By, i)
+	op := n.event(about)
+	own := n.meant(i, op)
+	set := n.before(i, func(o history.Event) bool {
+		return o.Kind == history.State && (o.Op == history.Set || o.Op == history.Over) && o.Process == e.Process && o.Key == e.Key && o.Lease == e.Owner
+	})
+	if own != nil {
+		n.grant(own, "")
+		n.renewals(own, i)
+		n.pauses(own.Client, own.ReturnEvent, i)
+		var gone []facts.Life
+		for _, k := range n.f.Lives {
+			if k.Label == own.Label && k.To < i && n.event(k.To).Op == history.Expire && (k.Node == e.Process || n.f.Lease(e.Owner) != nil) {
+				gone = append(gone, k)
+			}
+		}
+		n.expiry(gone, "")
+	}
+	if l := n.f.Lease(e.Owner); l != nil && l.ReturnEvent < i {
+		n.grant(l, "")
+	} else if set >= 0 {
+		n.say(step, set, nil, "%s set its key of %s on %s at %s.", owner, e.Owner, e.Process, n.time(set))
+	}
+	n.looked(about, i)
+
+	verb := map[string]string{history.Over: "overwrote", history.Retime: "changed the expiry of", history.Delete: "deleted"}[e.Op]
+	text := fmt.Sprintf("%s %s the key of %s on %s at %s", e.By, verb, e.Owner, e.Process, n.time(i))
+	events := []int{about, set}
+	began := ""
+	if about >= 0 && n.long(e.At-op.At) {
+		n.pauses(e.By, about, i)
+		began = ", which had begun at " + history.Seconds(op.At)
+	}
+	switch {
+	case own != nil && op.Op == history.Release:
+		text, events = text+", in the release of "+own.Label+began, append(events, own.ReturnEvent)
+	case own != nil && op.Op == history.Extend:
+		text, events = text+", in the extension of "+own.Label+began, append(events, own.ReturnEvent)
+	case op.Op == history.Acquire:
+		text += ", in an acquire" + began
+	}
+	command, name := n.command(i)
+	if name != "" {
+		text, events = text+": "+name+" "+blindly[name], append(events, command)
+	}
+	if e.Sent > 0 && n.long(e.At-e.Sent) {
+		text += ", by a command that had been under way since " + history.Seconds(e.Sent)
+	}
+	n.say(step, i, events, "%s.", text)
+	if out := n.outcome(about); op.Op == history.Acquire && out >= 0 && n.event(out).Kind == history.Fail && e.Op == history.Over {
+		n.say(step, out, []int{about}, "%s did not get the lock that way: its acquire failed at %s.", e.By, n.time(out))
+	}
+	if own != nil && name == "" {
+		n.sameToken(n.first(own.Label, e.Process), set)
+	}
+}
+
+// meant returns the lease whose key the client of event i meant to touch in operation op: the lease that it was releasing or
+// extending or, unless it was acquiring one, the last that it had been granted; nil if there is none.
+func (n *narrator) meant(i int, op history.Event) (own *facts.Lease) {
+	if op.Op == history.Release || op.Op == history.Extend {
+		own = n.f.Lease(op.Lease)
+	}
+	for j := range n.f.Holds {
+		if l := &n.f.Holds[j]; own == nil && op.Op != history.Acquire && l.Client == n.event(i).By && l.ReturnEvent < i {
+			own = l
+		}
+	}
+	return own
+}
+
+// looked says that the client of change i had looked at the key in operation about, when it was the key of another lease.
+func (n *narrator) looked(about, i int) {
+	e := n.event(i)
+	read, had := n.look(about, i)
+	if had == nil || had.Label == e.Owner {
+		return
+	}
+	verb := "read"
+	if !strings.HasPrefix(n.event(read).Value, "GET ") {
+		verb = "asked for the TTL of"
+	}
+	text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.Label), []int{had.From}
+	if told := n.after(read, func(o history.Event) bool {
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
+	}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
+		text, events = text+", and got the answer at "+n.time(told), append(events, told)
+	}
+	n.say(step, read, events, "%s.", text)
+}
+
+// command returns the message whose command caused change i, and the name of the command if it acts on a key whatever its value.
+func (n *narrator) command(i int) (int, string) {
+	e := n.event(i)
+	j := n.before(i, func(o history.Event) bool {
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By && o.At == e.At
+	})
+	for c := range strings.SplitSeq(n.event(j).Value, "; ") {
+		name, args, _ := strings.Cut(c, " ")
+		if key, _, _ := strings.Cut(args, " "); key == e.Key && blindly[name] != "" {
+			return j, name
+		}
+	}
+	return j, ""
+}
+
+// blindly says, of each command that acts on a key whatever its value, what it fails to do.
+var blindly = map[string]string{
+	"DEL":     "asks for no token",
+	"EXPIRE":  "asks for no token",
+	"PEXPIRE": "asks for no token",
+	"GETSET":  "does not compare",
+}
+
+// look returns the last time before change i at which the operation that caused it read the key, or its time to live, and whose key
+// it was then; -1 and nil if it did neither.
+func (n *narrator) look(about, i int) (int, *facts.Life) {
+	e := n.event(i)
+	j := n.before(i, func(o history.Event) bool {
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By &&
+			slices.Contains([]string{"GET " + e.Key, "TTL " + e.Key, "PTTL " + e.Key}, o.Value)
+	})
+	if about < 0 || j < about {
+		return -1, nil
+	}
+	if k := n.f.LifeAt(e.Process, e.Key, j); k != nil {
+		return j, k
+	}
+	return -1, nil
+}
+
+// first returns the event that first set a key of a lease on a server, or -1.
+func (n *narrator) first(label, process string) int {
+	for _, k := range n.f.Lives {
+		if k.Label == label && k.Node == process {
+			return k.From
+		}
+	}
+	return -1
+}
+
+// sameToken says that two keys were set to the same token, if the commands show it.
+func (n *narrator) sameToken(a, b int) {
+	if a < 0 || b < 0 || a == b {
+		return
+	}
+	token := func(i int) (int, string) {
+		j, _ := n.command(i)
+		_, args, _ := strings.Cut(n.event(j).Value, " "+n.event(i).Key+" ")
+		value, _, _ := strings.Cut(args, " ")
+		return j, value
+	}
+	i, first := token(a)
+	j, second := token(b)
+	if first == "" || first != second {
+		return
+	}
+	n.say(step, b, []int{a, i, j}, "%s had the same token as %s: %s.", n.event(b).Lease, n.event(a).Lease, first)
+}
