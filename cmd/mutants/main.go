@@ -2,7 +2,7 @@
 // package and, if they pass, those of the catalogue, of its explanations, and of blame. It prints the mutants that survive, and counts
 // those that are killed.
 //
-//	go run ./cmd/mutants [-n 20] [-seed 1] [-at FILE[:LINE]] [-skip REGEXP] [-timeout 1m] PACKAGE...
+//	go run ./cmd/mutants [-n 20] [-seed 1] [-at FILE[:LINE]] [-skip REGEXP] [-with PACKAGE] [-timeout 1m] PACKAGE...
 //
 // No file is changed: the compiler reads a mutant from an overlay. A mutant that does not compile is replaced by another. One whose tests
 // take longer than the timeout counts as killed. Statements that only panic are not mutated, because a panic reports our own mistakes.
@@ -46,6 +46,7 @@ type mutant struct {
 type options struct {
 	n, seed  int
 	at, skip string
+	with     string
 	timeout  time.Duration
 }
 
@@ -57,6 +58,7 @@ func run(args []string, out, progress io.Writer) error {
 	flags.IntVar(&o.seed, "seed", 1, "which mutants to make")
 	flags.StringVar(&o.at, "at", "", "only mutants of this `FILE` or FILE:LINE, such as clock.go:61")
 	flags.StringVar(&o.skip, "skip", "", "leave out tests of the package that match `REGEXP`, such as those that fail on a busy machine")
+	flags.StringVar(&o.with, "with", "", "run the tests of this `PACKAGE`, too, such as ./checker for mutants of ./checker/facts")
 	flags.DurationVar(&o.timeout, "timeout", time.Minute, "how long the tests of one mutant may take")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -160,7 +162,11 @@ func (m mutant) apply(src []byte) []byte {
 
 // test runs the tests of the package, then those of its users, and returns the output of a test that failed.
 func (p pkg) test(o options, flags ...string) (failed string) {
-	for _, which := range [][]string{{"-skip", o.skip, p.ImportPath}, {"-run", "^Test(Catalogue|CatalogueIsExplained|Blamed)$", "./scenarios", "./scenarios/search"}} {
+	own := []string{"-skip", o.skip, p.ImportPath}
+	if o.with != "" {
+		own = append(own, o.with)
+	}
+	for _, which := range [][]string{own, {"-run", "^Test(Catalogue|CatalogueIsExplained|Blamed)$", "./scenarios", "./scenarios/search"}} {
 		c := exec.Command("go", slices.Concat([]string{"test", "-vet=off", "-count=1", "-failfast", "-timeout", o.timeout.String()}, flags, which)...)
 		c.Dir = p.Module.Dir
 		c.Env = append(os.Environ(), "RAPID_NOFAILFILE=1") // rapid would write into the tree
