@@ -164,6 +164,14 @@ func TestOwnerOnly(t *testing.T) {
 			11   c3 invoke acquire
 			11.1 n1 over c2#1 was=c1#1 by=c3
 			12   n1 over c3#1 was=c2#1 by=c3`},
+		{name: "one who waits in a queue, expelled by another while somebody else has a lease", story: c1 + `
+			3   c2 invoke acquire
+			3.1 c2 fail acquire
+			4   c1 invoke release c1#1
+			4.1 n1 over c2#1 was=c1#1 by=c1
+			5   c4 invoke acquire
+			5.1 c4 ok acquire c4#1 until=15
+			6   n1 delete c2#1 by=c3`},
 		{name: "one who came to the front of a queue and has the lock, expelled by another", story: c1 + `
 			3   c2 invoke acquire
 			3.1 c2 fail acquire
