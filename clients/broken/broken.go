@@ -5,6 +5,7 @@
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
 // catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
+// single-extend-on-reply,
 // watchdog-recreates, watchdog-from-reply, watchdog-by-wall.
 package broken
 
@@ -45,6 +46,7 @@ func Mistakes() []clients.Lock {
 		extendGet,
 		extendFirst,
 		extendLater,
+		extendOnReply,
 		counterToken,
 		clientToken,
 		timeoutIsOurs,
