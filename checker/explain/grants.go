@@ -217,6 +217,7 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 	}
 	n.expiry(early, ", before their time")
 	n.expiry(short, ", before their time")
+	n.shorter(first, expired)
 	manner := ""
 	if n.unrenewed(first, expired) {
 		manner = ", since no renewal had come in time"

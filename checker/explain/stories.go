@@ -479,7 +479,8 @@ func (n *narrator) tellLostVote() {
 		}
 		text += fmt.Sprintf(": the command had left at %s, before the one that %s", history.Seconds(e.Departure()), what)
 	}
-	n.say(step, i, []int{set, asked}, "%s.", text)
+	how, events := n.byExtension(i)
+	n.say(step, i, append(events, set, asked), "%s%s.", text, how)
 	var left []facts.Life
 	for _, k := range n.f.Lives {
 		if k.Label == label && k.From < i && i < k.To && k.Node != e.Process {
