@@ -150,6 +150,15 @@ var harms = map[string]harm{
 			}
 		})
 	}},
+	"single-extend-on-reply": {faults: []string{"on reply EVAL n1->c1 reset"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 8*time.Second)
+			if e, ok := lease.(clients.Extender); ok {
+				e.Extend(c.ctx, 2*time.Second)
+				done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val())
+			}
+		})
+	}},
 	"single-counter-token": {play: lateRelease},
 	"single-client-token": {later: []string{"on request EVALSHA c1->n1 delay 8s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
