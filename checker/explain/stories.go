@@ -152,7 +152,7 @@ func plain(s string) string {
 	if strings.ContainsAny(s, "\n0123456789") {
 		return ""
 	}
-	return s
+	return strings.TrimSuffix(s, ".")
 }
 
 // writesBetween tells which writes the resource accepted while two leases were held.

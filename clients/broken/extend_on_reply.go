@@ -14,24 +14,12 @@ var extendOnReply = clients.Lock{
 	Name:  "single-extend-on-reply",
 	About: "single, which keeps the later end if an extension by less than what is left is not answered",
 	Like:  []string{"single"},
-	New: func(env clients.Env) clients.Locker {
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-			if err != nil {
-				return nil, err
-			}
-			return &extendOnReplyLease{lease}, nil
-		})
-	},
-}
-
-type extendOnReplyLease struct{ *parts.Lease }
-
-func (l *extendOnReplyLease) Extend(ctx context.Context, ttl time.Duration) error {
-	until := l.Env.Clock.Now().Add(ttl)
-	n, err := parts.ExtendOn(ctx, l.Env.Nodes[0], l.Name, l.Token, ttl)
-	if err != nil {
-		return err
-	}
-	return l.Extended(n != 0, nil, until)
+	New: extendable(func(l *parts.Lease, ctx context.Context, ttl time.Duration) error {
+		until := l.Env.Clock.Now().Add(ttl)
+		n, err := parts.ExtendOn(ctx, l.Env.Nodes[0], l.Name, l.Token, ttl)
+		if err != nil {
+			return err
+		}
+		return l.Extended(n != 0, nil, until)
+	}),
 }
