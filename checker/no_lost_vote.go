@@ -152,6 +152,8 @@ func (ix *index) told(l *facts.Lease, i int) time.Duration {
 		e := ix.Events[j]
 		asked, extends := ix.Invocation[j]
 		switch {
+		case e.Kind == history.Fail && e.Until <= e.Clock && extends: // it is over; and while the client asked, it relied on no more than it asked for
+			return facts.When(ix.Clocks[l.Client], min(e.Until, facts.Later(ix.Events[asked].Clock, ix.TTL(e))))
 		case e.Until < history.NoEnd:
 			return facts.When(ix.Clocks[l.Client], e.Until)
 		case l.Lasts:

@@ -51,7 +51,7 @@ func pastEndOracle(h *history.History, acquire, i int) bool {
 			told = e
 		}
 	}
-	return told.Until != 0 && told.Until != history.NoEnd && h.Events[i].At-told.At >= told.Until-told.Clock
+	return told.Until > 0 && told.Until != history.NoEnd && h.Events[i].At-told.At >= told.Until-told.Clock
 }
 
 // againOracle reports whether the command of event i, which deleted a key, also set it again.
@@ -98,7 +98,9 @@ func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
 		case toldEnd(e) && (e.Kind == history.OK || !told):
 			until, told, bound = e, false, history.NoEnd
 		case e.Op == history.Extend && e.Kind == history.Invoke:
-			bound = e.Clock + cmp.Or(e.TTL, h.Meta.TTL)
+			if !told {
+				bound = e.Clock + cmp.Or(e.TTL, h.Meta.TTL)
+			}
 		case e.Op == history.Extend:
 			bound = history.NoEnd
 		}
@@ -419,6 +421,11 @@ func fallsShort(h *history.History, acquire, i int) bool {
 			now = e.Until
 		case e.Lease == got.Lease && (toldEnd(e) || toldOver(e)) && j > i && !next:
 			end, next = e.Until, true
+			for _, in := range h.Events[:j] {
+				if toldOver(e) && in.Kind == history.Invoke && in.Process == e.Process && in.ID == e.ID {
+					end = min(end, in.Clock+cmp.Or(in.TTL, h.Meta.TTL))
+				}
+			}
 		}
 	}
 	due := dueOracle(h, i) + facts.Rounding

@@ -100,7 +100,9 @@ func (f *Facts) newHolds(i int) []Lease {
 			}
 		case !moved && !lost: // the end is as it was
 			switch {
-			case asked.EndEvent >= 0 || l.EndEvent >= 0 || l.To == asked.To:
+			case asked.EndEvent >= 0 || l.To == asked.To:
+			case l.EndEvent >= 0:
+				l.End = asked.End
 			case e.At < l.To:
 				l.End, l.To = asked.End, asked.To
 			case e.At < asked.To:
@@ -116,7 +118,7 @@ func (f *Facts) newHolds(i int) []Lease {
 		case l.EndEvent < 0 && e.At < l.To:
 			f.valid(&l, j)
 			asked = l
-		case e.Kind != history.OK && e.Op == history.Extend && (l.EndEvent >= 0 || e.Until <= e.Clock): // it was over, and is
+		case e.Kind != history.OK && e.Op == history.Extend && (told || e.Until <= e.Clock): // it was over, and is
 		default:
 			again(j)
 			f.valid(&l, j)
