@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lockstep/checker"
 	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
@@ -65,7 +66,16 @@ func (n *narrator) tellOverlap() {
 		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent, believed}, "%s did not know this: by its own clock %s was valid until %s.",
 			held.Client, held.Label, history.Seconds(until))
 	} else {
-		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent}, "%s did not know this: %s has no end.", held.Client, held.Label)
+		text, counted := "%s did not know this: %s has no end", held.ReturnEvent
+		if !held.Lasts && !held.Renewed && n.v.Assumption == checker.None {
+			for _, j := range n.f.Extensions[held.Label] {
+				if j < late.ReturnEvent {
+					counted = max(counted, j)
+				}
+			}
+			text += ", and a TTL had not passed since the reply at " + n.time(counted)
+		}
+		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent, counted}, text+".", held.Client, held.Label)
 	}
 	soon, later := held, late
 	if later.To < soon.To {
@@ -217,6 +227,10 @@ func (n *narrator) tellWrite() {
 	n.clientClocks(l, newer)
 	n.grant(newer, why)
 	j := n.writing(i)
+	if h := n.f.HoldAt(l.Label, n.event(j).At); j >= 0 && h.ReturnEvent > newer.GrantEvent {
+		n.say(step, h.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock.",
+			l.Client, l.Label, history.Seconds(h.From), history.Seconds(n.event(h.ReturnEvent).Until))
+	}
 	if check := n.before(j, func(o history.Event) bool {
 		return o.Process == l.Client && o.Op == history.Check && o.Kind == history.OK && o.Lease == l.Label
 	}); check >= 0 {
@@ -472,14 +486,15 @@ func (n *narrator) tellLostVote() {
 	asked := n.before(i, func(o history.Event) bool { // the last that gave the key a deadline
 		return o.Kind == history.State && o.Process == e.Process && o.Key == e.Key && o.By == e.By && (o.Op == history.Set || o.Op == history.Over || o.Op == history.Retime)
 	})
+	how, events := n.byExtension(i)
 	if e.Departure() < n.event(asked).Departure() {
+		how, events = "", nil
 		what := "set the key, and did not notice that the key belonged to another attempt"
 		if n.event(asked).Op == history.Retime {
 			what = "set the deadline of the key"
 		}
 		text += fmt.Sprintf(": the command had left at %s, before the one that %s", history.Seconds(e.Departure()), what)
 	}
-	how, events := n.byExtension(i)
 	n.say(step, i, append(events, set, asked), "%s%s.", text, how)
 	var left []facts.Life
 	for _, k := range n.f.Lives {
@@ -587,6 +602,11 @@ func (n *narrator) tellTokens() {
 		}
 	}
 	n.delays(a)
+	if fault := n.f.TimeSetBack(a, b); fault >= 0 {
+		n.fault(step, fault)
+		n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "Fences %d and %d are times of a clock, which went back in between.", a.Fence, b.Fence)
+		n.cause = append(n.cause, fault)
+	}
 	n.grant(b, n.successions(a, b))
 	relation := "less than"
 	if a.Fence == b.Fence {
