@@ -21,8 +21,8 @@ func (f *Facts) TimeSetBack(a, b *Lease) int {
 		fault := max(Before(f.ClockFaults[clock.a.Process], b.ReturnEvent), Before(f.ClockFaults[clock.b.Process], b.ReturnEvent))
 		for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond, time.Nanosecond} {
 			off := time.Duration(a.Fence-b.Fence)*unit - back
-			// Between reading the clock and the event some time passes.
-			if fault >= 0 && back >= time.Second && off.Abs() <= max(unit, 100*time.Millisecond) {
+			// Between reading the clock and the event some time passes, and a token is rounded.
+			if fault >= 0 && back >= 50*time.Millisecond && off.Abs() <= back/4 {
 				return fault
 			}
 		}
