@@ -641,6 +641,8 @@ func TestLeaseExclusionExtended(t *testing.T) {
 		{name: "refused, because the lease is over", story: c1 + "3 n1 lose c1#1\n4 c1 invoke extend c1#1\n4.1 c1 fail extend c1#1 until=4.1\n5 c2 invoke acquire\n5.1 n1 set c2#1\n5.2 c2 ok acquire c2#1 until=15"},
 		{name: "refused, and the lease lasts", story: c1 + "3 n1 lose c1#1\n4 c1 invoke extend c1#1\n4.1 c1 fail extend c1#1\n5 c2 invoke acquire\n5.1 n1 set c2#1\n5.2 c2 ok acquire c2#1 until=15",
 			want: []string{"c2 held c2#1 from 5.200s to 15.000s, while c1 held c1#1 from 0.200s to 10.000s [durable nodes]"}},
-		{name: "refused", story: c1 + "9 c1 invoke extend c1#1\n9.1 c1 fail extend c1#1 until=19\n" + c2},
+		{name: "refused", story: c1 + "9 c1 invoke extend c1#1\n9.1 c1 fail extend c1#1\n" + c2},
+		{name: "refused, and yet longer", story: c1 + "9 c1 invoke extend c1#1\n9.1 c1 fail extend c1#1 until=19\n" + c2,
+			want: []string{"c2 held c2#1 from 12.200s to 22.000s, while c1 held c1#1 from 0.200s to 19.000s [none]"}},
 	})
 }

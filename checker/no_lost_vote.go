@@ -143,8 +143,8 @@ func (ix *index) owns(client string, life int) bool {
 	return client == history.Client(ix.Lives[life].Label)
 }
 
-// told returns the end of a hold, as far as its client has been told by event i. If the client is told an earlier end next, that end
-// counts, because event i may belong to the extension that asks for it. If an extension tells no end, the client knows for how long it
+// told returns the end of a hold, as far as its client has been told by event i. If the client is told an earlier end next, or that the
+// lease is over, that end counts, because event i may belong to the extension that asks for it. If an extension tells no end, the client knows for how long it
 // asked, and when. If the lock renews the lease, or gave its keys no end, the client
 // has been told no instant, and told returns 0.
 func (ix *index) told(l *facts.Lease, i int) time.Duration {
@@ -152,6 +152,8 @@ func (ix *index) told(l *facts.Lease, i int) time.Duration {
 		e := ix.Events[j]
 		asked, extends := ix.Invocation[j]
 		switch {
+		case e.Kind == history.Fail && e.Until <= e.Clock && extends: // it is over; and while the client asked, it relied on no more than it asked for
+			return facts.When(ix.Clocks[l.Client], min(e.Until, facts.Later(ix.Events[asked].Clock, ix.TTL(e))))
 		case e.Until < history.NoEnd:
 			return facts.When(ix.Clocks[l.Client], e.Until)
 		case l.Lasts:
@@ -165,8 +167,12 @@ func (ix *index) told(l *facts.Lease, i int) time.Duration {
 	if j := facts.Before(ix.Extensions[l.Label], i); j >= 0 {
 		told = end(j)
 	}
-	if j := facts.After(ix.Extensions[l.Label], i); j >= 0 {
-		told = min(told, end(j))
+	next := facts.After(ix.Extensions[l.Label], i)
+	if j := facts.After(ix.Losses[l.Label], i); j >= 0 && ix.Events[j].Op == history.Extend && (next < 0 || j < next) {
+		next = j
+	}
+	if next >= 0 {
+		told = min(told, end(next))
 	}
 	return told
 }

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,18 @@ func holds(h *history.History, i int, t time.Duration) bool {
 
 // toldOver reports whether an extension failed because the lease is over.
 func toldOver(e history.Event) bool {
-	return e.Kind == history.Fail && e.Op == history.Extend && e.Until > 0
+	return e.Kind == history.Fail && e.Op == history.Extend && e.Until > 0 && e.Until <= e.Clock
+}
+
+// toldEnd reports whether an event tells a client another end of its lease.
+func toldEnd(e history.Event) bool {
+	switch e.Op {
+	case history.Renew:
+		return true
+	case history.Extend:
+		return e.Kind == history.OK || e.Kind != history.Invoke && e.Until > 0 && !toldOver(e)
+	}
+	return false
 }
 
 // pastEndOracle reports whether the lease of an acquire would be over by event i if its client's clock had shown the right time since
@@ -35,11 +47,11 @@ func pastEndOracle(h *history.History, acquire, i int) bool {
 	}
 	told := h.Events[acquire]
 	for _, e := range h.Events[:i] {
-		if e.Lease == told.Lease && (e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew) {
+		if e.Lease == told.Lease && toldEnd(e) {
 			told = e
 		}
 	}
-	return told.Until != 0 && told.Until != history.NoEnd && h.Events[i].At-told.At >= told.Until-told.Clock
+	return told.Until > 0 && told.Until != history.NoEnd && h.Events[i].At-told.At >= told.Until-told.Clock
 }
 
 // againOracle reports whether the command of event i, which deleted a key, also set it again.
@@ -66,6 +78,7 @@ func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
 	}
 	var base history.Event // the last change of the rate of the client's clock by t, with what the clock showed then
 	until, told, gone := got, false, false
+	bound := history.NoEnd // if an extension is in progress, the end that it asks for
 	for j, e := range h.Events[:n] {
 		if e.Process != got.Process || e.At > t {
 			continue
@@ -82,8 +95,14 @@ func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
 		case gone || e.Lease != got.Lease:
 		case e.Op == history.Lost, toldOver(e):
 			told = true
-		case e.Op == history.Extend && e.Kind == history.OK, e.Op == history.Renew && !told:
-			until, told = e, false
+		case toldEnd(e) && (e.Kind == history.OK || !told):
+			until, told, bound = e, false, history.NoEnd
+		case e.Op == history.Extend && e.Kind == history.Invoke:
+			if !told {
+				bound = e.Clock + cmp.Or(e.TTL, h.Meta.TTL)
+			}
+		case e.Op == history.Extend:
+			bound = history.NoEnd
 		}
 	}
 	if given && (gone || told) {
@@ -96,6 +115,7 @@ func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
 		}
 		end = until.Clock + h.Meta.TTL
 	}
+	end = min(end, bound)
 	return (t-base.At)*time.Duration(million+base.PPM) < (end-base.Clock)*million // instants are too small to overflow
 }
 
@@ -394,14 +414,17 @@ func dueOracle(h *history.History, i int) time.Duration {
 // last, and before the one that it is told next.
 func fallsShort(h *history.History, acquire, i int) bool {
 	got := h.Events[acquire]
-	now, next := got.Until, history.NoEnd
+	now, end, next := got.Until, history.NoEnd, false
 	for j, e := range h.Events {
-		if e.Lease == got.Lease && (e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew) {
-			if j < i {
-				now = e.Until
-			} else {
-				next = min(next, e.Until)
-				break
+		switch {
+		case e.Lease == got.Lease && toldEnd(e) && j < i:
+			now = e.Until
+		case e.Lease == got.Lease && (toldEnd(e) || toldOver(e)) && j > i && !next:
+			end, next = e.Until, true
+			for _, in := range h.Events[:j] {
+				if toldOver(e) && in.Kind == history.Invoke && in.Process == e.Process && in.ID == e.ID {
+					end = min(end, in.Clock+cmp.Or(in.TTL, h.Meta.TTL))
+				}
 			}
 		}
 	}
@@ -412,7 +435,7 @@ func fallsShort(h *history.History, acquire, i int) bool {
 			base = e
 		}
 	}
-	return (due-base.At)*time.Duration(million+base.PPM) < (min(now, next)-base.Clock)*million
+	return (due-base.At)*time.Duration(million+base.PPM) < (min(now, end)-base.Clock)*million
 }
 
 // tokensOracle returns the leases whose token is not higher than that of a lease granted before.
@@ -556,7 +579,7 @@ func keptAt(h *history.History, lock string, t time.Duration) bool {
 		for j, e := range h.Events {
 			if j > i && e.At <= t && e.Process == got.Process {
 				gone := e.Kind == history.Injected && e.Op == "crash" || e.Op == history.Exit
-				ends := e.Op == history.Release && e.Kind == history.Invoke || e.Op == history.Lost || toldOver(e) || e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew
+				ends := e.Op == history.Release && e.Kind == history.Invoke || e.Op == history.Lost || toldOver(e) || toldEnd(e)
 				endless = endless && !gone && !(ends && e.Lease == got.Lease)
 			}
 		}

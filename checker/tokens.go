@@ -43,10 +43,13 @@ func tokens(ix *index) []Violation {
 }
 
 // blameToken says why the token of b is not greater than that of a, which was granted before it: did the node lose its counter,
-// or was it replaced by another that only knew an older number?
+// was it replaced by another that only knew an older number, or is the token the time of a clock that was set back?
 func blameToken(ix *index, a, b *facts.Lease) (Assumption, []int) {
 	if !a.GrantSeen || !b.GrantSeen {
 		return None, nil
+	}
+	if fault := ix.TimeSetBack(a, b); fault >= 0 {
+		return BoundedClockError, []int{fault}
 	}
 	node := ix.Events[b.GrantEvent].Process
 	for i := facts.After(ix.Fences[node], a.GrantEvent); i >= 0 && i < b.GrantEvent; i = facts.After(ix.Fences[node], i) {

@@ -150,8 +150,11 @@ type Fenced interface {
 // Extender is a [Lease] that can be extended.
 type Extender interface {
 	// Extend asks for the lease to end ttl from now, whatever its present end; ttl is in whole milliseconds, as in Redis. If it
-	// returns nil, Until returns the new end. An error that wraps [ErrNotExtended] means that the end has not changed, and one
-	// that wraps [ErrNotHeld] that the lease is over. After any other error the outcome is unknown, and Until is unchanged.
+	// returns nil, Until returns the new end. An error that wraps [ErrNotHeld] means that the lease is over. One that wraps
+	// [ErrNotExtended] means that the lease was certainly not extended; after any other error the outcome is unknown.
+	//
+	// After each of these two, and until Extend returns, a node may have set the new end or have kept the old one. Nobody may then
+	// rely on more than the earlier of the two, and Until must return that one, unless the lock knows that no node has set the new end.
 	//
 	// The ttl may be longer or shorter than that with which the lease was acquired. A lock that cannot do this returns [ErrFixedTTL].
 	Extend(ctx context.Context, ttl time.Duration) error

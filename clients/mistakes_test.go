@@ -150,6 +150,60 @@ var harms = map[string]harm{
 			}
 		})
 	}},
+	"single-extend-on-reply": {faults: []string{"on reply EVAL n1->c1 reset"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 8*time.Second)
+			if e, ok := lease.(clients.Extender); ok {
+				e.Extend(c.ctx, 2*time.Second)
+				done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val())
+			}
+		})
+	}},
+	"single-extend-soft": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 8*time.Second)
+			if e, ok := lease.(clients.Extender); ok {
+				c.env.Nodes[0].Del(c.ctx, "lock")
+				done(!errors.Is(e.Extend(c.ctx, 8*time.Second), clients.ErrNotHeld))
+			}
+		})
+	}},
+	"single-extend-reacquires": {lone: true, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 2*time.Second)
+			c.Until(4 * time.Second)
+			done(lease.(clients.Extender).Extend(c.ctx, 8*time.Second) == nil)
+		})
+		s.client("c2", func(c *client) {
+			c.release(c.at(3, build(c.env), 2*time.Second), nil)
+		})
+	}},
+	"redlock-extend-of-granted": {nodes: 5, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			for _, i := range []int{3, 4} {
+				c.env.Nodes[i].Set(c.ctx, "lock", "another's", 0)
+			}
+			lease := c.at(0.5, build(c.env), 8*time.Second)
+			c.env.Nodes[2].Del(c.ctx, "lock")
+			done(lease.(clients.Extender).Extend(c.ctx, 8*time.Second) == nil)
+		})
+	}},
+	"single-release-force": {faults: []string{"on reply EVAL n1->c1 reset"}, play: lateRelease},
+	"single-evalsha": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 8*time.Second)
+			c.env.Nodes[0].ScriptFlush(c.ctx)
+			done(lease.Release(c.ctx) != nil)
+		})
+	}},
+	"single-key-window": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(1, build(c.env), 4*time.Second)
+			c.Until(10 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(4.5, build(c.env), 4*time.Second) != nil) })
+	}},
+	"single-counts":        {play: lateRelease},
 	"single-counter-token": {play: lateRelease},
 	"single-client-token": {later: []string{"on request EVALSHA c1->n1 delay 8s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
@@ -307,7 +361,16 @@ var harms = map[string]harm{
 			lease.Release(c.ctx)
 		})
 	}},
-	"fenced-wall":    {faults: []string{"jump c2 -1m"}, play: fencedInTurn(time.Second, 3)},
+	"fenced-wall": {faults: []string{"jump c2 -1m"}, play: fencedInTurn(time.Second, 3)},
+	"fenced-node-time": {later: []string{"jump n1 -1m"}, play: func(s *stage, build clients.New, done func(bool)) {
+		var first int64
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), time.Second)
+			first = lease.(clients.Fenced).Fence()
+			lease.Release(c.ctx)
+		})
+		s.client("c2", func(c *client) { done(c.at(3, build(c.env), time.Second).(clients.Fenced).Fence() <= first) })
+	}},
 	"fenced-expires": {play: fencedInTurn(time.Second, 3)},
 }
 

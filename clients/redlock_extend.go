@@ -29,8 +29,9 @@ func NewRedlockExtend(env Env) Locker { return newRedlock(env, redlock.Options{E
 
 type redlockExtendLease struct{ *redlockLease }
 
-// Extend counts time as acquiring does: from before the first request, less drift. An extension on only a minority of nodes does
-// no harm: the keys are released with the others, or expire.
+// Extend counts time as acquiring does: from before the first request, less drift. A longer TTL on only a minority of nodes does
+// no harm: the keys are released with the others, or expire. A shorter one may be on any node that has not refused it, so the lease
+// then ends at the earlier of the two ends.
 //
 // Once the validity is over, it does not ask the nodes. Some of them may still have the key, because the allowance for drift was
 // not needed, but according to the page only a valid lease can be extended.
@@ -43,6 +44,8 @@ func (l *redlockExtendLease) Extend(ctx context.Context, ttl time.Duration) erro
 		return fmt.Errorf("%w: the lease ended %v ago", ErrNotHeld, over.Round(time.Millisecond))
 	}
 	start := lock.clock.Now()
+	asked, _ := lock.validity(start, ttl)
+	l.until = earlier(l.until, asked)
 	errs := lock.ask(ctx, lock.nodes, func(ctx context.Context, node *redis.Client) error {
 		n, err := script.Run(ctx, node, []string{l.name}, l.token, ttl.Milliseconds()).Int()
 		if err == nil && n == 0 {

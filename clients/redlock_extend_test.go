@@ -32,10 +32,14 @@ func (c *client) extended(t *testing.T, lease clients.Lease, ttl time.Duration, 
 	if !errors.Is(err, want) {
 		t.Errorf("at %v: extend: %v, want %v", c.world.Now(), err, want)
 	}
+	end := start.Add(ttl - ttl/100 - 2*time.Millisecond) // a node may have set that end
+	if before.Before(end) {
+		end = before
+	}
 	switch {
 	case err == nil:
-	case !lease.Until().Equal(before):
-		t.Errorf("refused, and valid until %v instead of %v", lease.Until(), before)
+	case !lease.Until().Equal(end) && !(errors.Is(err, clients.ErrNotHeld) && lease.Until().Equal(before)):
+		t.Errorf("refused, and valid until %v instead of %v", lease.Until(), end)
 	default:
 		c.legible(err)
 	}
@@ -109,7 +113,7 @@ func TestExtendLate(t *testing.T) {
 }
 
 // A majority of nodes must extend. If the keys that are left cannot be a majority, the lease is over. If this is unknown, the lease
-// keeps its old end.
+// keeps its old end if that is the earlier one.
 func TestExtendNeedsAMajority(t *testing.T) {
 	for _, c := range []struct {
 		nodes, gone, down int // how many nodes have lost the key, and how many do not answer
@@ -164,17 +168,14 @@ func TestExtendTooSlow(t *testing.T) {
 	})
 }
 
-// A pause within an extension shortens it. If nothing is left, another extension may still be in time for the keys.
+// A pause within an extension shortens it. If nothing is left of a shorter one, the lease is over: its keys may be gone.
 func TestPauseInExtend(t *testing.T) {
 	play(t, 5, func(s *stage) {
 		s.when(history.Retime, "n3", "pause c1 1985ms")
 		s.client("c1", func(c *client) {
 			lease := c.acquire(clients.NewRedlockExtend(c.env), 10*time.Second)
 			c.extended(t, lease, 2*time.Second, clients.ErrNotExtended)
-			start := c.extended(t, lease, 2*time.Second, nil)
-			if got, want := lease.Until().Sub(start), 1978*time.Millisecond; got != want {
-				t.Errorf("valid for %v, want %v", got, want)
-			}
+			c.extended(t, lease, 2*time.Second, clients.ErrNotHeld)
 		})
 	})
 }

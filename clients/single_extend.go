@@ -24,13 +24,15 @@ func (l *singleExtend) Acquire(ctx context.Context, name string, ttl time.Durati
 type singleExtendLease struct{ *singleLease }
 
 // Extend counts time as acquiring does: from before the request. A lease that is over is not extended: until the reply came, its
-// holder would not have known whether the key was still there.
+// holder would not have known whether the key was still there. Until the reply comes, and if it never does, the key may end at the
+// old end or at the new one, so the lease ends at the earlier of the two.
 func (l *singleExtendLease) Extend(ctx context.Context, ttl time.Duration) error {
 	clock := l.env.Clock
 	if over := clock.Since(l.until); over >= 0 {
 		return fmt.Errorf("%w: the lease ended %v ago", ErrNotHeld, over.Round(time.Millisecond))
 	}
-	start := clock.Now()
+	until := clock.Now().Add(ttl)
+	l.until = earlier(l.until, until)
 	n, err := extendScript.Run(ctx, l.env.Nodes[0], []string{l.name}, l.token, ttl.Milliseconds()).Int()
 	if err != nil {
 		return err
@@ -38,9 +40,16 @@ func (l *singleExtendLease) Extend(ctx context.Context, ttl time.Duration) error
 	if n == 0 {
 		return ErrNotHeld
 	}
-	if until := start.Add(ttl); clock.Now().Before(until) {
+	if clock.Now().Before(until) {
 		l.until = until
 		return nil
 	}
 	return fmt.Errorf("%w: it was over when the answer came", ErrNotExtended)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

@@ -216,7 +216,7 @@ func (w *Worker) Extend(ctx context.Context, ttl time.Duration) {
 		if !ok {
 			return errNotExtender
 		}
-		lasts := cmp.Or(ttl, w.ttl)
+		lasts, start, before := cmp.Or(ttl, w.ttl), w.clock.Now(), w.until()
 		err := l.Extend(ctx, lasts)
 		switch {
 		case err == nil:
@@ -224,9 +224,25 @@ func (w *Worker) Extend(ctx context.Context, ttl time.Duration) {
 		case errors.Is(err, ErrNotHeld):
 			w.drop()
 			e.Until = w.clock.Now().Sub(w.epoch) // it is over
+		case (w.until() - before).Abs() > time.Millisecond: // less is what it takes to read clocks
+			e.Until = w.until()
+		case before == history.NoEnd && !errors.Is(err, ErrFixedTTL):
+			e.Until = w.shorten(start, lasts)
 		}
 		return err
 	})
+}
+
+// shorten has a client whose lock does not say when a lease ends assume the earlier of two ends, if it does not know whether an
+// extension was carried out. It returns that end if it is the new one, and 0 otherwise. A lock that renews its leases tells it when one
+// is lost.
+func (w *Worker) shorten(start time.Time, lasts time.Duration) time.Duration {
+	until := start.Add(lasts)
+	if _, renews := w.lease.(Renewing); renews || !until.Before(w.since.Add(w.lasts)) {
+		return 0
+	}
+	w.since, w.lasts = start, lasts
+	return until.Sub(w.epoch)
 }
 
 // Increment adds one to the counter. Most locks guard a plain GET and SET, so there are three operations: an acquire, which tries

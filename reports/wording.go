@@ -94,7 +94,8 @@ func outcome(e *history.Event) string {
 	if e.Lease != "" && e.Kind != history.Fail {
 		parts = append(parts, e.Lease)
 	}
-	if (e.Op == history.Acquire || e.Op == history.Extend) && e.Kind == history.OK || e.Op == history.Renew {
+	if e.Op == history.Acquire && e.Kind == history.OK || e.Op == history.Renew ||
+		e.Op == history.Extend && (e.Kind == history.OK || e.EndsOperation() && e.Until > e.Clock) {
 		parts = append(parts, validity(e))
 	}
 	if e.Fence != 0 {

@@ -197,7 +197,9 @@ func (n *narrator) obstacles(from, to int) {
 		})
 		switch {
 		case last > keys[0].From && !n.within(keys[0].From, last):
-			if e := n.event(last); e.By == client {
+			if e := n.event(last); e.By == client && n.event(n.doing(client, last)).Op == history.Extend {
+				n.say(step, last, nil, "%s had extended %s on %s at %s, by a TTL of %s.", client, label, e.Process, n.time(last), rounded(e.Until-e.At-e.Wall))
+			} else if e.By == client {
 				n.say(step, last, nil, "%s went on renewing %s on %s, the last time at %s.", client, label, e.Process, n.time(last))
 			} else {
 				n.say(step, last, nil, "The key of %s on %s was extended again and again, the last time at %s.", label, e.Process, n.time(last))

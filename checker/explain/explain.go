@@ -117,6 +117,9 @@ func (n *narrator) conclude() {
 		events = append(events, n.cause...)
 	case n.blame.Text != "":
 		text, events = n.blame.Text, append(events, n.blame.Events...)
+	case n.unmarked() >= 0:
+		text = "No broken assumption explains this: the lock itself is at fault. Its key holds no token of a lease."
+		events = append(events, n.unmarked())
 	case n.lockless():
 		text = "No assumption was broken. There was no lock: nothing kept the clients apart."
 	}
@@ -139,7 +142,7 @@ func (n *narrator) forgetful() bool {
 
 // lockless reports whether the clients of the run had no lock: none asked for one, or the leases that they got had no keys.
 func (n *narrator) lockless() bool {
-	if len(n.f.Lives) > 0 {
+	if len(n.f.Lives) > 0 || n.unmarked() >= 0 {
 		return false
 	}
 	asked, got := false, false
@@ -149,6 +152,17 @@ func (n *narrator) lockless() bool {
 		}
 	}
 	return got || !asked
+}
+
+// unmarked returns the first change of a key on a node by a client, if no key ever stood for a lease: a lock may count clients in its
+// key, so that nobody knows whose it is. It returns -1 otherwise.
+func (n *narrator) unmarked() int {
+	if len(n.f.Lives) > 0 {
+		return -1
+	}
+	return slices.IndexFunc(n.f.Events, func(e history.Event) bool {
+		return e.Kind == history.State && n.f.Groups[e.Process] != "" && e.Key != "" && e.By != "" && !n.f.Servers[e.By]
+	})
 }
 
 // broke says in plain words which assumption was broken.

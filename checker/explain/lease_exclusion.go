@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"lockstep/checker"
 	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
@@ -42,7 +43,16 @@ func (n *narrator) tellOverlap() {
 		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent, believed}, "%s did not know this: by its own clock %s was valid until %s.",
 			held.Client, held.Label, history.Seconds(until))
 	} else {
-		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent}, "%s did not know this: %s has no end.", held.Client, held.Label)
+		text, counted := "%s did not know this: %s has no end", held.ReturnEvent
+		if !held.Lasts && !held.Renewed && n.v.Assumption == checker.None {
+			for _, j := range n.f.Extensions[held.Label] {
+				if j < late.ReturnEvent {
+					counted = max(counted, j)
+				}
+			}
+			text += ", and a TTL had not passed since the reply at " + n.time(counted)
+		}
+		n.say(detail, late.ReturnEvent, []int{held.ReturnEvent, counted}, text+".", held.Client, held.Label)
 	}
 	soon, later := held, late
 	if later.To < soon.To {
@@ -129,7 +139,7 @@ func plain(s string) string {
 	if strings.ContainsAny(s, "\n0123456789") {
 		return ""
 	}
-	return s
+	return strings.TrimSuffix(s, ".")
 }
 
 // writesBetween tells which writes the resource accepted while two leases were held.

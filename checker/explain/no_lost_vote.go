@@ -32,14 +32,16 @@ func (n *narrator) tellLostVote() {
 	asked := n.before(i, func(o history.Event) bool { // the last that gave the key a deadline
 		return o.Kind == history.State && o.Process == e.Process && o.Key == e.Key && o.By == e.By && (o.Op == history.Set || o.Op == history.Over || o.Op == history.Retime)
 	})
+	how, events := n.byExtension(i)
 	if e.Departure() < n.event(asked).Departure() {
+		how, events = "", nil
 		what := "set the key, and did not notice that the key belonged to another attempt"
 		if n.event(asked).Op == history.Retime {
 			what = "set the deadline of the key"
 		}
 		text += fmt.Sprintf(": the command had left at %s, before the one that %s", history.Seconds(e.Departure()), what)
 	}
-	n.say(step, i, []int{set, asked}, "%s.", text)
+	n.say(step, i, append(events, set, asked), "%s%s.", text, how)
 	var left []facts.Life
 	for _, k := range n.f.Lives {
 		if k.Label == label && k.From < i && i < k.To && k.Node != e.Process {

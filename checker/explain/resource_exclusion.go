@@ -32,6 +32,10 @@ func (n *narrator) tellWrite() {
 	n.clientClocks(l, newer)
 	n.grant(newer, why)
 	j := n.writing(i)
+	if h := n.f.HoldAt(l.Label, n.event(j).At); j >= 0 && h.ReturnEvent > newer.GrantEvent {
+		n.say(step, h.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock.",
+			l.Client, l.Label, history.Seconds(h.From), history.Seconds(n.event(h.ReturnEvent).Until))
+	}
 	if check := n.before(j, func(o history.Event) bool {
 		return o.Process == l.Client && o.Op == history.Check && o.Kind == history.OK && o.Lease == l.Label
 	}); check >= 0 {

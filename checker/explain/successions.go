@@ -64,11 +64,13 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 	}
 	n.expiry(early, ", before their time")
 	n.expiry(short, ", before their time")
+	moved := n.shorter(first, expired)
 	manner := ""
 	if n.unrenewed(first, expired) {
 		manner = ", since no renewal had come in time"
 	}
 	n.expiry(expired, manner)
+	moved()
 	for _, k := range votes {
 		n.takeover(first, k)
 	}
@@ -79,6 +81,9 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 	case len(votes) == 0 || len(nodes) == 0 || n.f.Meta.Replicas[nodes[0]] != "" || len(short)+len(shortLost) > 0:
 		return ""
 	case len(nodes) == len(processes(votes)):
+		if n.otherName(first, never) {
+			return ""
+		}
 		return ": no key of an older lease was there"
 	}
 	gone := slices.DeleteFunc(processes(votes), func(s string) bool { return slices.Contains(nodes, s) })

@@ -28,6 +28,11 @@ func (n *narrator) tellTokens() {
 		}
 	}
 	n.delays(a)
+	if fault := n.f.TimeSetBack(a, b); fault >= 0 {
+		n.fault(step, fault)
+		n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "Fences %d and %d are times of a clock, which went back in between.", a.Fence, b.Fence)
+		n.cause = append(n.cause, fault)
+	}
 	n.grant(b, n.successions(a, b))
 	relation := "less than"
 	if a.Fence == b.Fence {

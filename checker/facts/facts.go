@@ -10,7 +10,9 @@
 //     replica is a vote of the node that the replica replaced; a replicated key is not a vote.
 //   - A client holds the lease from the return of Acquire. The hold ends when the client invokes Release, crashes, exits, or
 //     learns that the lease is lost, or when its own steady clock reaches the end of the lease, whichever comes first. An
-//     extension in time moves that end; one that comes too late begins another hold of the same lease.
+//     extension in time moves that end; one that comes too late begins another hold of the same lease. Until a client knows the
+//     outcome of an extension, it relies only on the earlier of the old end and the new one. Once it has failed, or nobody can
+//     tell, the client relies on the end that the lock gives.
 package facts
 
 import (
@@ -47,8 +49,9 @@ type Facts struct {
 	HoldsOf    map[string][]int  // where in Holds, by label
 	Successor  map[string]*Lease // by label, the lease on the same lock that was granted next
 	Releases   map[string][]int  // invocations, by label
-	Extensions map[string][]int  // by label, including renewals by the lock itself
+	Extensions map[string][]int  // by label, the events that told a client another end, including renewals by the lock itself
 	Losses     map[string][]int  // by label, the events that told a client that its lease is lost
+	changes    map[string][]int  // by label, Extensions, Losses, and the invocations and outcomes of all extensions
 	byLabel    map[string]int    // where in Leases
 	grants     map[string][]int  // by label, the events by which a majority of nodes got a key of the lease
 	keys       int               // how many keys on one node are needed for its vote
@@ -103,6 +106,7 @@ func Of(h *history.History) *Facts {
 		Reads:       map[string][]int{},
 		Extensions:  map[string][]int{},
 		Losses:      map[string][]int{},
+		changes:     map[string][]int{},
 		Crashes:     map[string][]int{},
 		Exits:       map[string][]int{},
 		Invokes:     map[string][]int{},
@@ -194,10 +198,13 @@ func (f *Facts) readOperations() {
 			f.keys = max(f.keys, e.Keys)
 		case e.Kind == history.OK && e.Op == history.Read:
 			f.Reads[e.Process] = append(f.Reads[e.Process], i)
-		case e.Kind == history.OK && e.Op == history.Extend, e.Kind == history.Info && e.Op == history.Renew:
-			f.Extensions[e.Lease] = append(f.Extensions[e.Lease], i)
-		case e.Kind == history.Info && e.Op == history.Lost, e.Kind == history.Fail && e.Op == history.Extend && e.Until > 0:
+		case e.Kind == history.Info && e.Op == history.Lost, e.Kind == history.Fail && e.Op == history.Extend && 0 < e.Until && e.Until <= e.Clock:
 			f.Losses[e.Lease] = append(f.Losses[e.Lease], i)
+		case e.Op == history.Extend && (e.Kind == history.OK || e.EndsOperation() && e.Until > 0), e.Kind == history.Info && e.Op == history.Renew:
+			f.Extensions[e.Lease] = append(f.Extensions[e.Lease], i)
+		}
+		if e.Op == history.Extend || e.Kind == history.Info && (e.Op == history.Renew || e.Op == history.Lost) {
+			f.changes[e.Lease] = append(f.changes[e.Lease], i)
 		}
 		if isReading(e) {
 			if e.Kind == history.Injected {

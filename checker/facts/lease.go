@@ -80,14 +80,36 @@ func (f *Facts) newHolds(i int) []Lease {
 		}
 		holds = append(holds, l)
 	}
-	changes := slices.Concat(f.Extensions[l.Label], f.Losses[l.Label])
-	slices.Sort(changes)
-	told := false // the lock has said that the lease is lost
-	for _, j := range changes {
+	told := false          // the lock has said that the lease is lost
+	asked := l             // as it was when the extension in progress was asked for
+	again := func(j int) { // an end that comes too late begins a hold
+		finish()
+		told = false
+		l.From, l.ReturnEvent, l.EndEvent = f.At(j), j, -1
+	}
+	for _, j := range f.changes[l.Label] {
 		e := f.Events[j]
+		_, moved := slices.BinarySearch(f.Extensions[l.Label], j)
+		_, lost := slices.BinarySearch(f.Losses[l.Label], j)
 		switch {
 		case e.Process != l.Client || j < i || given >= 0 && j > given:
-		case e.Op == history.Lost || e.Kind == history.Fail: // an extension that failed because the lease is over
+		case e.Kind == history.Invoke:
+			asked = l
+			if end := When(f.Clocks[l.Client], Later(e.Clock, f.TTL(e))); f.TTL(e) > 0 && l.EndEvent < 0 && e.At < l.To && end < l.To && !l.Lasts {
+				l.End, l.To = end, end
+			}
+		case !moved && !lost: // the end is as it was
+			switch {
+			case asked.EndEvent >= 0 || l.To == asked.To:
+			case l.EndEvent >= 0:
+				l.End = asked.End
+			case e.At < l.To:
+				l.End, l.To = asked.End, asked.To
+			case e.At < asked.To:
+				again(j)
+				l.End, l.To = asked.End, asked.To
+			}
+		case lost:
 			told = true
 			if l.EndEvent < 0 && e.At <= l.To {
 				l.EndEvent, l.To, l.Ended = j, e.At, LeaseLost
@@ -95,11 +117,12 @@ func (f *Facts) newHolds(i int) []Lease {
 		case told && e.Op == history.Renew:
 		case l.EndEvent < 0 && e.At < l.To:
 			f.valid(&l, j)
+			asked = l
+		case e.Kind != history.OK && e.Op == history.Extend && (told || e.Until <= e.Clock): // it was over, and is
 		default:
-			finish()
-			told = false
-			l.From, l.ReturnEvent, l.EndEvent = e.At, j, -1
+			again(j)
 			f.valid(&l, j)
+			asked = l
 		}
 	}
 	if given >= 0 && l.EndEvent < 0 && f.At(given) <= l.To {

@@ -5,7 +5,8 @@
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
 // catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
-// watchdog-recreates, watchdog-from-reply, watchdog-by-wall.
+// single-extend-on-reply, single-extend-soft, single-extend-reacquires, single-evalsha, redlock-extend-of-granted, watchdog-recreates,
+// watchdog-from-reply, watchdog-by-wall.
 package broken
 
 import (
@@ -45,6 +46,9 @@ func Mistakes() []clients.Lock {
 		extendGet,
 		extendFirst,
 		extendLater,
+		extendOnReply,
+		extendSoft,
+		extendReacquires,
 		counterToken,
 		clientToken,
 		timeoutIsOurs,
@@ -55,6 +59,10 @@ func Mistakes() []clients.Lock {
 		staleCleanup,
 		reentrant,
 		releaseToldOK,
+		releaseForce,
+		evalsha,
+		keyWindow,
+		counts,
 
 		recount,
 		shiftedTokens,
@@ -65,6 +73,7 @@ func Mistakes() []clients.Lock {
 		sample,
 		collects,
 		extendAdds,
+		extendOfGranted,
 
 		renewUncompared,
 		renewIgnored,
@@ -76,6 +85,7 @@ func Mistakes() []clients.Lock {
 
 		fenceBefore,
 		fenceWall,
+		fenceNodeTime,
 		fenceExpires,
 	}
 }

@@ -17,5 +17,6 @@ func Locks() []clients.Lock {
 		patient,
 		renewed,
 		shuffled,
+		askedTwice,
 	}
 }

@@ -19,7 +19,7 @@ var adversities = []adversity{
 	}},
 	{"crashes and restarts", []string{
 		"crash-no-ttl", "crash-before-expire", "single-node-down", "redlock-minority-down", "redlock-majority-down",
-		"crash-restart-3", "crash-restart-5", "crash-restart-aof",
+		"crash-restart-3", "crash-restart-5", "crash-restart-aof", "crash-restart-scripts",
 		"delayed-restart", "delayed-restart-majority", "delayed-restart-clock",
 	}},
 	{"replication and failover", []string{
@@ -41,11 +41,11 @@ var adversities = []adversity{
 		"ttl-too-short", "ttl-too-long", "ttl-fraction", "born-expired",
 	}},
 	{"extension and renewal", []string{
-		"extend", "extend-late", "extend-minority", "extend-other-ttl", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply",
+		"extend", "extend-gone", "extend-late", "extend-minority", "extend-other-ttl", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply",
 		"held-quietly",
 	}},
 	{"sweeps: one fault, at each position", []string{
-		"sweep-pause", "sweep-die", "sweep-delay", "sweep-lose", "sweep-stall", "sweep-empty", "sweep-failover",
+		"sweep-pause", "sweep-die", "sweep-delay", "sweep-lose", "sweep-extend-shorter", "sweep-stall", "sweep-empty", "sweep-failover",
 		"sweep-drift", "sweep-stray", "sweep-jump", "sweep-client-jump",
 	}},
 }

@@ -2,6 +2,7 @@ package play
 
 import (
 	"slices"
+	"strings"
 
 	"lockstep/checker"
 	"lockstep/sim/history"
@@ -11,6 +12,7 @@ import (
 type cure struct {
 	property  checker.Property
 	scenarios []string // in which this is the cause; if empty, in any
+	how       string   // what the violation says if this is the cause; if empty, whatever it says
 	advice    string
 	shownBy   string // a run of the catalogue in which a lock that follows the advice keeps the property
 }
@@ -18,29 +20,31 @@ type cure struct {
 // cures lists the known remedies. The first that matches counts. In other scenarios than those named, the same violation has too
 // many causes for one piece of advice.
 var cures = []cure{
-	{checker.FaultTolerance, []string{"redlock-contended"},
+	{checker.FaultTolerance, []string{"redlock-contended"}, "",
 		"wait for a random time before each retry, so that clients do not split the votes again", "redlock-contended/redlock/staggered"},
-	{checker.FaultTolerance, []string{"redlock-reply-lost"},
+	{checker.FaultTolerance, []string{"redlock-reply-lost"}, "",
 		"after a failed acquire release on all nodes, also on those that did not answer: they may have set the key", "redlock-reply-lost/redlock"},
-	{checker.FaultTolerance, []string{"redlock-hung-node", "hung-node-of-three"},
+	{checker.FaultTolerance, []string{"redlock-hung-node", "hung-node-of-three"}, "",
 		"give the request to each node a timeout of its own, much shorter than the TTL", "redlock-hung-node/redlock"},
-	{checker.FaultTolerance, []string{"release-cancelled"},
+	{checker.FaultTolerance, []string{"release-cancelled"}, "",
 		"release with a context of its own, which is not cancelled with that of the caller", "release-cancelled/single/own-context"},
-	{checker.LeaseExclusion, []string{"redlock-slow-acquire", "pause-in-acquire"},
+	{checker.LeaseExclusion, []string{"redlock-slow-acquire", "pause-in-acquire"}, "",
 		"count the lease from before the first request, not from the reply", "redlock-slow-acquire/redlock/replies"},
-	{checker.LeaseExclusion, []string{"extend-late"},
+	{checker.LeaseExclusion, []string{"extend-late"}, "",
 		"an extension must not create a key again that has expired: compare the token and set the TTL in one script", "extend-late/redlock-extend"},
-	{checker.LeaseExclusion, []string{"redlock-contended", "redlock-partition-halves"},
+	{checker.LeaseExclusion, []string{"redlock-contended", "redlock-partition-halves"}, "",
 		"count the votes against a majority of all nodes, not of those that answered", "redlock-partition-halves/redlock"},
-	{checker.DeadlockFreedom, []string{"crash-before-expire"},
+	{checker.DeadlockFreedom, []string{"crash-before-expire"}, "",
 		"set the key and its TTL in one command, SET with NX and PX", "crash-before-expire/single"},
-	{checker.Tokens, nil,
+	{checker.Tokens, nil, "",
 		"draw fencing tokens from one counter for all clients, which is incremented with each grant", "pause-fenced/fenced"},
-	{checker.OwnerOnly, nil,
+	{checker.OwnerOnly, nil, "",
 		"use a new random token for each acquire, and compare it in the same script that deletes, extends or overwrites the key", "release-race/single"},
-	{checker.NoLostVote, nil,
+	{checker.NoLostVote, []string{"extend-other-ttl", "sweep-extend-shorter"}, "shortened",
+		"from the request for another end on, let Until be the earlier of the old end and the new one, until the answer comes", "extend-other-ttl/single-extend/unanswered"},
+	{checker.NoLostVote, nil, "deleted",
 		"use a new random token for each attempt, and compare it in the same script that deletes the key, so that a late request cannot delete the key of the next attempt", "late-clean-up/redlock"},
-	{checker.ExpiredOnReturn, nil,
+	{checker.ExpiredOnReturn, nil, "",
 		"count the lease by Env.Clock from before the first request, and before Acquire returns compare its end with Env.Clock.Now()", "pause-in-acquire/redlock"},
 }
 
@@ -64,10 +68,10 @@ func countedForLonger(h *history.History, v checker.Violation) bool {
 	})
 }
 
-// cureFor returns the known remedy for a violation of a property in a scenario, and a command that shows it; empty if there is none.
-func cureFor(p checker.Property, scenario string) string {
+// cureFor returns the known remedy for a violation in a scenario, and a command that shows it; empty if there is none.
+func cureFor(v checker.Violation, scenario string) string {
 	for _, c := range cures {
-		if c.property == p && (len(c.scenarios) == 0 || slices.Contains(c.scenarios, scenario)) {
+		if c.property == v.Property && (len(c.scenarios) == 0 || slices.Contains(c.scenarios, scenario)) && strings.Contains(v.What, c.how) {
 			return c.advice + " (lockstep show " + c.shownBy + ")"
 		}
 	}

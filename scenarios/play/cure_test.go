@@ -40,13 +40,13 @@ func TestCures(t *testing.T) {
 				continue
 			}
 			o := &Outcome{Scenario: s, Run: s.Resolve(s.Runs[kept])}
-			o.Result.Violations = []checker.Violation{{Property: c.property, Assumption: checker.None, What: "it happened"}}
+			o.Result.Violations = []checker.Violation{{Property: c.property, Assumption: checker.None, What: "it " + c.how}}
 			if got, want := o.Complain(), "\n  what helps: "+c.advice+" (lockstep show "+c.shownBy+")\n"; !strings.Contains(got, want) {
 				t.Errorf("%s: the complaint does not contain %q:\n%s", name, want, got)
 			}
 		}
 	}
-	if got := cureFor(checker.ResourceExclusion, "pause-fenced"); got != "" {
+	if got := cureFor(checker.Violation{Property: checker.ResourceExclusion}, "pause-fenced"); got != "" {
 		t.Errorf("there is no cure, but: %s", got)
 	}
 }

@@ -34,8 +34,8 @@ type BrokenClaim struct {
 // A violation for which the environment broke no assumption is the lock's own fault. It breaks the claim even in a run
 // that otherwise proves nothing, unless the reason is that code kept running during a pause: then that may have caused the
 // violation. The same applies to violations that the lock is claimed to survive. A lock that set no key because the run is about
-// the shard of another key has broken nothing either, nor has one whose client works for longer than its lease because the lock
-// cannot extend it.
+// the shard of another key has broken nothing either, nor has one whose client works for longer than its lease, or does not learn that
+// its key is gone, because the lock cannot extend it.
 func (o *Outcome) Broken() []BrokenClaim {
 	if len(o.Result.Violations) == 0 || o.elsewhere() {
 		return nil
@@ -43,7 +43,7 @@ func (o *Outcome) Broken() []BrokenClaim {
 	var broken []BrokenClaim
 	short := o.Inapplicable() != ""
 	for _, v := range o.Result.Violations {
-		if short && v.Property == checker.ResourceExclusion {
+		if short && (v.Property == checker.ResourceExclusion || v.Assumption != checker.None) {
 			continue
 		}
 		if claim := o.promised(v); claim != "" {
@@ -192,7 +192,7 @@ func (o *Outcome) Complain() string {
 		if n := len(of) - 1; n > 0 {
 			fmt.Fprintf(&b, "  (and %d more)\n", n)
 		}
-		cure := cureFor(p, o.Scenario.Name)
+		cure := cureFor(of[0].Violation, o.Scenario.Name)
 		if cure == "" && countedForLonger(o.History, of[0].Violation) {
 			cure = countedLate
 		}

@@ -82,6 +82,10 @@ func (w *world) operate(client, _ string) {
 		} else if in.Op == history.Release {
 			out.Kind = []history.Kind{history.OK, history.Fail, history.Info}[w.pick(3)]
 		}
+		if in.Op == history.Extend {
+			w.extended(in)
+			return
+		}
 		if in.Op == history.Acquire && out.Kind == history.OK {
 			w.leases[client] = append(w.leases[client], in.Lease)
 			out.Until = w.read(client) + time.Duration(w.pick(7)-1)*time.Second
@@ -174,8 +178,23 @@ func (w *world) extend(client, _ string) {
 	default:
 		w.ids[client]++
 		in := history.Event{Process: client, Kind: history.Invoke, Op: history.Extend, ID: w.ids[client], Lease: e.Lease, Lock: "a"}
+		in.TTL = time.Duration(w.pick(5)) * time.Second
 		w.record(in)
-		e.Kind, e.Op, e.ID = []history.Kind{history.OK, history.OK, history.Fail}[w.pick(3)], history.Extend, in.ID
+		if w.pending[client] = in; w.pick(2) > 0 {
+			delete(w.pending, client)
+			w.extended(in)
+		}
+		return
+	}
+	w.record(e)
+}
+
+// extended records the outcome of an extension: the lease ends at another time, or is over, or is as it was.
+func (w *world) extended(in history.Event) {
+	e := in
+	e.Kind = []history.Kind{history.OK, history.OK, history.Fail, history.Info}[w.pick(4)]
+	if e.Kind == history.OK || w.pick(2) > 0 {
+		e.Until = w.read(in.Process) + time.Duration(w.pick(7)-1)*time.Second
 	}
 	w.record(e)
 }

@@ -112,8 +112,12 @@ func ExtendOn(ctx context.Context, node *redis.Client, name, token string, ttl t
 	return extendScript.Run(ctx, node, []string{name}, token, ttl.Milliseconds()).Int()
 }
 
-// Extended judges the reply to an extension, after which the lease ends at until.
+// Extended judges the reply to an extension, after which the lease ends at until. Unless the reply says so, it ends no later than
+// it did before.
 func (l *Lease) Extended(ok bool, err error, until time.Time) error {
+	if until.Before(l.End) {
+		l.End = until
+	}
 	switch {
 	case err != nil:
 		return err

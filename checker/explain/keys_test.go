@@ -1,0 +1,63 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/checker/facts"
+	"lockstep/checker/internal/handmade"
+)
+
+// A story names what the lock did wrong: how long it let its key live, and under which name; by which clock it drew a token; what it
+// did when the lease was over.
+func TestExplainWhatTheLockDid(t *testing.T) {
+	const (
+		c1  = "0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=10.004\n0.006 c1 ok acquire c1#1 until=10\n"
+		end = "6 c2 invoke acquire\n6.004 n1 set c2#1 key=lock until=16.004\n6.006 c2 ok acquire c2#1 until=16\n"
+	)
+	for _, c := range []struct {
+		name, story string
+		property    checker.Property
+		want        string
+	}{
+		{"an extension that was not answered", c1 + "1 c1 invoke extend c1#1 ttl=3\n1.004 n1 retime c1#1 key=lock until=4.004\n1.006 c1 info extend c1#1 ttl=3\n4.004 n1 expire c1#1 key=lock\n" + end,
+			checker.LeaseExclusion, "c1 asked at 1.000s for c1#1 to end 3s later, and got no answer, but n1 carried it out."},
+		{"a TTL that is too short", "0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=5.004\n0.006 c1 ok acquire c1#1 until=10\n5.004 n1 expire c1#1 key=lock\n" + end,
+			checker.LeaseExclusion, "By 0.004s c1 had given the key of c1#1 on n1 a TTL of 5s, which is less than it counted on."},
+		{"an extension with too short a TTL", c1 + "1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=1.014\n1.006 c1 ok extend c1#1 until=11\n1.014 n1 expire c1#1 key=lock\n" + end,
+			checker.LeaseExclusion, "By 1.004s c1 had given the key of c1#1 on n1 a TTL of 10ms, which is less than it counted on."},
+		{"a lease that moved alone", "0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=5.004\n0.006 c1 ok acquire c1#1 until=5\n4 c1 invoke extend c1#1\n4.006 c1 ok extend c1#1 until=14\n5.004 n1 expire c1#1 key=lock\n" + end,
+			checker.LeaseExclusion, "No command had moved the deadline of the key of c1#1 on n1 since 0.004s."},
+		{"another name", c1 + strings.Replace(end, "key=lock", "key=lock:6", 1),
+			checker.LeaseExclusion, "The key of c2#1 on n1 is lock:6, and that of c1#1 is lock."},
+		{"no end", strings.Replace(c1, "until=10\n", "until=never\n", 1) + "10.004 n1 expire c1#1 key=lock\n10.0045 c2 invoke acquire\n10.005 n1 set c2#1 key=lock\n10.0055 c2 ok acquire c2#1 until=20",
+			checker.LeaseExclusion, "c1 did not know this: c1#1 has no end, and a TTL had not passed since the reply at 0.006s."},
+		{"a key that counts", "0 c1 invoke acquire\n0.004 n1 set 1 key=lock by=c1\n0.006 c1 ok acquire c1#1 until=10\n1 c2 invoke acquire\n1.006 c2 ok acquire c2#1 until=11",
+			checker.LeaseExclusion, "No broken assumption explains this: the lock itself is at fault. Its key holds no token of a lease."},
+		{"the time of a node as token", "0 c1 invoke acquire\n0.004 n1 set c1#1\n0.006 c1 ok acquire c1#1 until=1 fence=946684800004\n2 n1 fault jump jump_n1_-1m\n5 c2 invoke acquire\n5.004 n1 set c2#1 wall=-60\n5.006 c2 ok acquire c2#1 until=16 fence=946684745004",
+			checker.Tokens, "Fences 946684800004 and 946684745004 are times of a clock, which went back in between."},
+		{"an extension that lasts", c1 + "1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=3001.004\n1.006 c1 ok extend c1#1 until=11\n2 c1 info exit\nprobe probe\n20 probe invoke acquire\n30 probe fail acquire",
+			checker.DeadlockFreedom, "c1 had extended c1#1 on n1 at 1.004s, by a TTL of 3000s."},
+		{"a late extension", c1 + "10.004 n1 expire c1#1 key=lock\n" + "11 c2 invoke acquire\n11.004 n1 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n" +
+			"11.1 c2 invoke release c2#1\n11.101 n1 delete c2#1 key=lock by=c2\n11.102 c2 ok release c2#1\n12 c1 invoke extend c1#1\n12.004 n1 set c1#1 key=lock until=22.004\n12.006 c1 ok extend c1#1 until=22\n13 c1 invoke write A c1#1\n13.001 resource accept A c1#1",
+			checker.ResourceExclusion, "c1 extended c1#1 at 12.006s, after it had ended, until 22.000s by its own clock."},
+		{"a key that was shortened", c1 + "1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=1.024\n1.006 c1 ok extend c1#1 until=11",
+			checker.NoLostVote, "c1 shortened the life of its own key of c1#1 on n1 at 1.004s, to a TTL of 20ms."},
+		{"a key that was shortened without an answer", c1 + "1 c1 invoke extend c1#1 ttl=3\n1.004 n1 retime c1#1 key=lock until=4.004\n1.006 c1 fail extend c1#1 ttl=3",
+			checker.NoLostVote, "c1 shortened the life of its own key of c1#1 on n1 at 1.004s, in the extension by 3s that had begun at 1.000s; it got only an error, and its lock kept the later end of the lease."},
+	} {
+		h := handmade.History(t, c.story)
+		v := found(h, c.property)
+		if v.What == "" {
+			t.Errorf("%s: there is no violation", c.name)
+			continue
+		}
+		told := Story(facts.Of(h), v)
+		if !slices.ContainsFunc(told, func(s Sentence) bool { return s.Text == c.want }) {
+			t.Errorf("%s: told\n%v\nwithout %q", c.name, told, c.want)
+		}
+		checkExplanation(t, h, v, told)
+	}
+}
