@@ -285,13 +285,18 @@ func (d *dearth) request(k facts.Life) string {
 }
 
 // letGo returns when a Release of the lease of a key returned, whatever its outcome, if its client, the node and the link between
-// them had worked all the time, and no message was lost or late: the environment did not keep the key there.
+// them had worked all the time, and no message was lost or late: the environment did not keep the key there. A Release that began
+// before a late request set the key does not count, because its own request may have overtaken that one. It does count if the key had
+// been there before: then the lock asked for it twice.
 func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 	ix := d.ix
 	owner := history.Client(k.Label)
+	late := ix.OutOfReach(ix.At(k.From)-ix.Events[k.From].Departure()) && !slices.ContainsFunc(ix.LivesOf[k.Label], func(n int) bool {
+		return ix.Lives[n].Node == k.Node && ix.Lives[n].From < k.From
+	})
 	for _, in := range ix.Releases[k.Label] {
 		out, ok := ix.Outcome[in]
-		if !ok {
+		if !ok || late && in < k.From {
 			continue
 		}
 		_, hindered := facts.Touches(d.trouble(owner, k.Node), facts.Stretch{From: ix.At(in), To: ix.At(out) + 1})

@@ -87,11 +87,21 @@ func heldAt(h *history.History, lock string, t time.Duration) bool {
 	return false
 }
 
-// letGoOracle returns when a release of a lease failed to remove its key although nothing separated the client from the server.
-func letGoOracle(h *history.History, label, server string) (time.Duration, bool) {
+// letGoOracle returns when a release of a lease failed to remove its key although nothing separated the client from the server, nor
+// was the request that set the key still on its way, late, when the release began.
+func letGoOracle(h *history.History, label, server string, set int) (time.Duration, bool) {
 	owner := history.Client(label)
+	late := h.Events[set].Sent > 0 && h.Events[set].At-h.Events[set].Sent >= h.Meta.TTL/400
+	for _, e := range h.Events[:set] {
+		if e.Kind == history.State && e.Process == server && e.Lease == label && (e.Op == history.Set || e.Op == history.Over) {
+			late = false // the lock asked for it twice
+		}
+	}
 	for i, in := range h.Events {
 		if in.Op != history.Release || in.Kind != history.Invoke || in.Lease != label {
+			continue
+		}
+		if late && i < set { // its request may have overtaken the one that set the key
 			continue
 		}
 		fine := true
@@ -204,7 +214,7 @@ func standsAt(h *history.History, server string, t time.Duration) bool {
 				hindered = min(hindered, max(lost, set.At))
 			}
 		}
-		back, given := letGoOracle(h, set.Lease, server)
+		back, given := letGoOracle(h, set.Lease, server, i)
 		switch {
 		case handed && t >= forfeitOracle(h, set.Lease, promise):
 		case handed && (!given || t < back || hindered <= back):
