@@ -100,7 +100,7 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 		for _, prefix := range prefixes {
 			for part := range parts {
 				tasks = append(tasks, &Task{
-					Kinds: b.Kinds, Constants: b.Constants, Expand: &Expansion{Prefix: prefix, Part: part, Of: parts, Stride: stride, Orders: b.Orders && depth == 1, Leaf: depth == b.Bound},
+					Kinds: b.Kinds, Constants: b.Constants, Expand: &Expansion{Prefix: prefix, Part: part, Of: parts, Stride: stride, Orders: b.Orders, Leaf: depth == b.Bound},
 				})
 			}
 		}
@@ -260,9 +260,6 @@ func (b *Bounded) Sentence() string {
 	}
 	if b.Orders && !b.Interrupted && !b.Ended && slices.ContainsFunc(b.Kinds, orders) {
 		text += "; what can wait was held past each later event with which it does not commute"
-		if b.Bound > 1 {
-			text += ", one at a time"
-		}
 	}
 	if unproved > 0 {
 		text += fmt.Sprintf(", %s prove nothing and were not extended", Grouped(unproved))

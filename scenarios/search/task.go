@@ -131,7 +131,7 @@ type Expansion struct {
 	From, Count int
 	// Stride is n if only one plan in n is played; 0 stands for 1.
 	Stride int
-	// Orders adds the plans of [Ordered], which nobody takes further, or, for a leaf, has them in place of those of [Sites].
+	// Orders says that the perturbations are those of [Ordered], and not those of [Sites].
 	Orders bool
 	// Leaf says that nobody will take these plans further, so that only those that violate something are sent back.
 	Leaf bool
@@ -141,8 +141,7 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 	prefix := Perturbed(x.calm, e.Prefix)
 	o := x.play(prefix, prefix.Runs[0], x.build, seed) // whoever asks has seen it
 	played := 0                                        // of all shares
-	sites, last := e.sites(x.calm, o, of)
-	for i, p := range sites {
+	for i, p := range e.sites(x.calm, o, of) {
 		if !chosen(i, e.Stride) {
 			continue
 		}
@@ -161,11 +160,10 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 				y.ReadClocks++
 			}
 		}
-		leaf := e.Leaf || last[p.String()]
-		if leaf && t.Class == Unproved && y.Unproved == nil {
+		if e.Leaf && t.Class == Unproved && y.Unproved == nil {
 			y.Unproved = t.Plan
 		}
-		if leaf && t.Class != Violating {
+		if e.Leaf && t.Class != Violating {
 			y.Tally.Count(t.Class)
 			continue
 		}
@@ -173,30 +171,12 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 	}
 }
 
-// sites lists the perturbations that are added to the prefix, of which o is the run. Plans with those in last are not extended: sets
-// of them would be too many.
-func (e *Expansion) sites(calm *script.Scenario, o *play.Outcome, of *Task) (all []Perturbation, last map[string]bool) {
-	if !e.Orders {
-		return after(e.Prefix, Sites(calm, o, of.Constants, of.Kinds)), nil
+// sites lists the perturbations that are added to the prefix, of which o is the run.
+func (e *Expansion) sites(calm *script.Scenario, o *play.Outcome, of *Task) []Perturbation {
+	if e.Orders {
+		return after(e.Prefix, Ordered(calm, o, of.Constants, of.Kinds))
 	}
-	ordered := after(e.Prefix, Ordered(calm, o, of.Constants, of.Kinds))
-	if e.Leaf {
-		return ordered, nil
-	}
-	all = after(e.Prefix, Sites(calm, o, of.Constants, of.Kinds))
-	fixed := map[string]bool{}
-	for _, p := range all {
-		fixed[p.String()] = true
-	}
-	last = map[string]bool{}
-	for _, p := range ordered {
-		if text := p.String(); !fixed[text] {
-			last[text] = true
-			all = append(all, p)
-		}
-	}
-	slices.SortStableFunc(all, Perturbation.Compare)
-	return all, last
+	return after(e.Prefix, Sites(calm, o, of.Constants, of.Kinds))
 }
 
 // chosen reports whether plan i is one of those that are played if only one in stride is. Which they are looks random, because plans
