@@ -78,7 +78,7 @@ func (r *Reference) Shares(ctx context.Context, f play.Failing, plan []Perturbat
 		return false, nil
 	}
 	for _, in := range append([]*Reference{r}, r.also...) {
-		if err := in.survey(ctx); err != nil {
+		if err := in.Survey(ctx); err != nil {
 			return false, err
 		}
 		if in.usually(f, plan) {
@@ -141,8 +141,8 @@ func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error
 	return false, nil
 }
 
-// survey plays every plan with one perturbation, unless that was done before.
-func (r *Reference) survey(ctx context.Context) error {
+// Survey plays every plan with one perturbation, for [Reference.Shares], unless that was done before.
+func (r *Reference) Survey(ctx context.Context) error {
 	if r.usual != nil {
 		return nil
 	}
@@ -170,9 +170,15 @@ func (r *Reference) play(ctx context.Context, plan []Perturbation, seed uint64) 
 	if err != nil {
 		return checker.Result{}, err
 	}
+	if len(r.played) > mostPlayed {
+		clear(r.played)
+	}
 	r.played[key] = o.Result
 	return o.Result, nil
 }
+
+// mostPlayed limits the results that are remembered, for searches that take hours.
+const mostPlayed = 10_000
 
 // Shared is a way to fail that the lock under test has in common with its reference.
 type Shared struct {

@@ -125,7 +125,7 @@ func TestReferenceUnderTwoFaults(t *testing.T) {
 	if len(b.Found) > 0 || !slices.Contains(sharedFailings(b.Shared), emptied) {
 		t.Errorf("found %v, and shared %v", failings(b.Found), sharedFailings(b.Shared))
 	}
-	if err := s.Reference.survey(t.Context()); err != nil || slices.Contains(s.Reference.usual[script.Emptying], emptied) {
+	if err := s.Reference.Survey(t.Context()); err != nil || slices.Contains(s.Reference.usual[script.Emptying], emptied) {
 		t.Errorf("one node without its keys is enough: %v, %v", s.Reference.usual, err)
 	}
 }
