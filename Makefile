@@ -66,7 +66,7 @@ test-race: test-others
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
 	$(GO) test -timeout 0 -run 'NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches' ./scenarios -args -all-draws
-	$(GO) test -timeout 0 -run 'Counterfactual|HarmlessFaults' ./scenarios/search -args -all-draws
+	$(GO) test -timeout 0 -run 'Counterfactual|HarmlessFaults|StrategiesFind' ./scenarios/search -args -all-draws
 	$(GO) test -timeout 0 -run 'WebAssembly|DocumentedCommands' ./cmd/lockstep -args -all-draws
 
 .PHONY: pictures

@@ -19,7 +19,7 @@ func TestSources(t *testing.T) {
 		known, uncited[s.Key] = append(known, s.Key), s.Retold
 	}
 	var (
-		named    = regexp.MustCompile(`\b(?:(?:anon|nemo|why|kleppmann|antirez|ddia|evans|burckhardt|groce|ozkan|steele)20[0-9]{2}|anon-[a-z]+)\b`)
+		named    = regexp.MustCompile(`\b(?:(?:anon|nemo|why|kleppmann|antirez|ddia|evans|burckhardt|alvaro|ozkan|steele)20[0-9]{2}|anon-[a-z]+)\b`)
 		numbered = regexp.MustCompile(`\b[0-9]{3}_[0-9a-f]{16}\b`)
 		text     = []string{".go", ".md", ".txt", ".txtar", ".html"}
 	)

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"testing"
 
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
@@ -36,13 +35,13 @@ func replayed(ctx context.Context) (*script.Scenario, error) {
 	return page, nil
 }
 
-// seeAgain is a command that makes a test play a run again, and nothing else.
-func seeAgain(t *testing.T, page *script.Scenario) string {
+// seeAgain is a command that makes a test, or a fuzz target, play a run again, and nothing else.
+func seeAgain(test string, page *script.Scenario) string {
 	token, err := page.Token()
 	if err != nil {
 		return "there is no token to see it again: " + err.Error()
 	}
-	command := "see it again: " + replayVariable + "=" + token + " go test -run " + quote(only(t.Name()))
+	command := "see it again: " + replayVariable + "=" + token + " go test -run " + quote(only(test))
 	if p := packagePath(); p != "" {
 		command += " " + p
 	}

@@ -73,7 +73,7 @@ func (c *calmRun) try(d drawing) *attempt {
 		return a
 	}
 	s := search.Perturbed(c.page, d.plan)
-	o := c.play(s, s.Runs[0].With(c.t.Name()), c.newLock, d.seed)
+	o := c.play(s, s.Runs[0].With(c.test), c.newLock, d.seed)
 	a := &attempt{drawing: d}
 	c.tried[key] = a
 	if o.Report != nil {

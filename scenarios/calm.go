@@ -83,7 +83,7 @@ func (e *exploration) calmly(page *script.Scenario) *calmRun {
 // run asks for. It is not ok if the test has failed.
 func (c *calmRun) survey() (applies, ok bool) {
 	c.t.Helper()
-	o := c.play(c.page, c.page.Runs[0].With(c.t.Name()), c.newLock, c.seed)
+	o := c.play(c.page, c.page.Runs[0].With(c.test), c.newLock, c.seed)
 	if o.Report != nil {
 		c.t.Errorf("nothing went wrong, and yet %s", whyUnended(o))
 		return false, false
@@ -102,7 +102,7 @@ func (c *calmRun) survey() (applies, ok bool) {
 		return false, false
 	}
 	held := func(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
-		return c.play(s, run.With(c.t.Name()), lock, seed)
+		return c.play(s, run.With(c.test), lock, seed)
 	}
 	c.constants = search.Constants{TTL: o.Run.TTL, NodeTimeout: search.NodeTimeout(held, c.page, o, c.seed, c.newLock), Retry: search.RetryDelay(o)}
 	return true, true
@@ -162,7 +162,7 @@ func (c *calmRun) suspects(calm *attempt) [][]search.Perturbation {
 
 // search returns a search that the workers of the bench carry out.
 func (c *calmRun) search(seed uint64) *search.Search {
-	s := &search.Search{Calm: c.page, Lock: c.t.Name(), Seed: seed, Kinds: c.within, Restless: c.restless, Fixed: true, New: c.newLock}
+	s := &search.Search{Calm: c.page, Lock: c.test, Seed: seed, Kinds: c.within, Restless: c.restless, Fixed: true, New: c.newLock}
 	if c.pool != nil {
 		s.Do = c.pool.Do
 	}

@@ -43,6 +43,13 @@ func ExampleExplore() {
 	scenarios.Explore(t, newMyLock, scenarios.Like("single"), scenarios.Within(script.Pausing, script.Delaying, script.Losing))
 }
 
+// A fuzz target: go test -fuzz FuzzMyLock chooses the plans.
+func ExampleFuzz() {
+	var f *testing.F // of func FuzzMyLock(f *testing.F)
+
+	scenarios.Fuzz(f, newMyLock, scenarios.Like("single"), scenarios.Within(script.Pausing, script.Delaying, script.Losing))
+}
+
 // How much a lock tolerates. The test fails if what the operators measure is not within it, or if clients may not be late by a second.
 func ExampleLimits() {
 	var t *testing.T // of func TestMyLockLimits(t *testing.T)

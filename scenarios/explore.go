@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/clients"
 	"lockstep/scenarios/script"
@@ -45,7 +46,7 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &exploration{bench: newBench(t, call, o), t: t, newLock: newLock}
+	e := &exploration{bench: newBench(t, call, o), t: t, test: t.Name(), newLock: newLock}
 	t.Cleanup(e.close)
 	if page, err := replayed(t.Context()); err != nil {
 		t.Fatal(err)
@@ -53,29 +54,13 @@ func Explore(t *testing.T, newLock clients.New, opts ...Option) {
 		e.replay(page)
 		return
 	}
-	runs, err := e.calmRuns()
-	if err != nil {
-		t.Fatalf("scenarios.Explore: %v", err)
-	}
-	for _, c := range runs {
-		switch applies, ok := c.survey(); {
-		case !ok:
-			return
-		case applies:
-			e.calm = append(e.calm, c)
-		}
-	}
-	for _, c := range e.calm {
-		for i, reference := range c.references {
-			for _, other := range e.calm {
-				reference.Also(other.references[i])
-			}
-		}
+	if !e.prepare("Explore") {
+		return
 	}
 	if e.exhaust(); len(e.ways) == 0 {
 		e.walk()
 	}
-	if t.Failed() || e.tell() {
+	if t.Failed() || e.tell(t) {
 		return
 	}
 	defer e.conclude() // rapid ends this goroutine when it fails the test
@@ -176,14 +161,42 @@ func (o *options) shapes() []search.Shape {
 // An exploration is one call of Explore.
 type exploration struct {
 	*bench
-	t       *testing.T
+	t       testing.TB
+	test    string // the name of what made the call
 	newLock clients.New
-	calm    []*calmRun
-	played  int
-	ways    []way // in which plans fail that are the same every time, in the order in which they were found
+	// patience limits the time for which a failure is reduced; 0: it takes as long as it takes.
+	patience time.Duration
+	calm     []*calmRun
+	played   int
+	ways     []way // in which plans fail that are the same every time, in the order in which they were found
 
 	failing *failure // the failure that rapid is shrinking: that of the first plan that failed
 	failed  *attempt // the last attempt that fails so
+}
+
+// prepare plays the calm runs, and keeps those that apply to the lock. It returns false if the test has failed.
+func (e *exploration) prepare(call string) bool {
+	e.t.Helper()
+	runs, err := e.calmRuns()
+	if err != nil {
+		e.t.Fatalf("scenarios.%s: %v", call, err)
+	}
+	for _, c := range runs {
+		switch applies, ok := c.survey(); {
+		case !ok:
+			return false
+		case applies:
+			e.calm = append(e.calm, c)
+		}
+	}
+	for _, c := range e.calm {
+		for i, reference := range c.references {
+			for _, other := range e.calm {
+				reference.Also(other.references[i])
+			}
+		}
+	}
+	return true
 }
 
 // exhaust plays every plan with one perturbation of each calm run. If there are none, the test fails.
@@ -243,7 +256,7 @@ func (e *exploration) replay(page *script.Scenario) {
 	}
 	run := page.Runs[0]
 	c := e.calmly(page) // it is compared under this page only
-	o := e.play(page, run.With(e.t.Name()), e.newLock, cmp.Or(run.Seed, 1))
+	o := e.play(page, run.With(e.test), e.newLock, cmp.Or(run.Seed, 1))
 	if o.Report != nil {
 		e.t.Errorf("%s\n%s", headOf(o), whyUnended(o))
 		return

@@ -36,17 +36,27 @@ func (e *exploration) draw(rt *rapid.T) drawing {
 	c := e.calm[rapid.IntRange(0, len(e.calm)-1).Draw(rt, "calm run")]
 	d := drawing{of: c, seed: e.seed + uint64(rapid.IntRange(0, seedsDrawn-1).Draw(rt, "seed"))}
 	for _, choice := range choices.Draw(rt, "choices") {
-		a := c.try(d)
-		if len(a.kinds) == 0 {
-			break // the run did not end
+		longer, ok := d.longer(choice.kind, grains, choice.coarse*grains+choice.fine, grains*grains)
+		if !ok {
+			break
 		}
-		sites := a.possible[a.kinds[choice.kind*len(a.kinds)/grains]]
-		p := sites[(choice.coarse*grains+choice.fine)*len(sites)/(grains*grains)]
-		d.plan = append(slices.Clip(d.plan), p)
-		slices.SortStableFunc(d.plan, search.Perturbation.Compare)
-		d.plan = slices.CompactFunc(d.plan, func(p, q search.Perturbation) bool { return p.Compare(q) == 0 })
+		d = longer
 	}
 	return d
+}
+
+// longer returns the drawing with one more perturbation. Its kind is number kind of kinds, and its site number site of sites, however
+// many there are. It is not ok if the run of d has no site, or does not end.
+func (d drawing) longer(kind, kinds, site, sites int) (_ drawing, ok bool) {
+	a := d.of.try(d)
+	if len(a.kinds) == 0 {
+		return d, false
+	}
+	all := a.possible[a.kinds[kind*len(a.kinds)/kinds]]
+	d.plan = append(slices.Clip(d.plan), all[site*len(all)/sites])
+	slices.SortStableFunc(d.plan, search.Perturbation.Compare)
+	d.plan = slices.CompactFunc(d.plan, func(p, q search.Perturbation) bool { return p.Compare(q) == 0 })
+	return d, true
 }
 
 // check is the property that rapid checks. Once a plan has failed, only plans that fail in the same way count, so that shrinking

@@ -18,7 +18,7 @@ import (
 // keep writes files about a run to the directory of go test -artifacts: the timeline, the history, a page to explore a run that
 // violates something or proves nothing, and the scenario with only this run. The files are named after the run's test, because the
 // directory that go test makes is not.
-func keep(t *testing.T, name string, o *play.Outcome) {
+func keep(t testing.TB, name string, o *play.Outcome) {
 	t.Helper()
 	for _, f := range filesOf(o) {
 		keepFile(t, fileName(name)+f.ending, f.write)
@@ -101,7 +101,7 @@ func fileName(name string) string {
 }
 
 // keepFile writes an artifact. Without -artifacts the directory would be removed at once, so it does nothing.
-func keepFile(t *testing.T, name string, write func(io.Writer) error) {
+func keepFile(t testing.TB, name string, write func(io.Writer) error) {
 	t.Helper()
 	if !keeping() {
 		return

@@ -40,7 +40,7 @@ func Limits(t *testing.T, newLock clients.New, opts ...Option) *search.Sheet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &exploration{bench: newBench(t, call, o), t: t, newLock: newLock}
+	e := &exploration{bench: newBench(t, call, o), t: t, test: t.Name(), newLock: newLock}
 	defer e.close()
 	if page, err := replayed(t.Context()); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func Limits(t *testing.T, newLock clients.New, opts ...Option) *search.Sheet {
 			continue
 		}
 		if limits := c.Row.Limits; len(limits) > 0 && limits[0].Harmful <= c.Have.Value {
-			text += ", " + limits[0].Where + "\n" + seeAgain(t, limits[0].Above.Page)
+			text += ", " + limits[0].Where + "\n" + seeAgain(t.Name(), limits[0].Above.Page)
 		}
 		t.Error(text)
 	}
@@ -80,7 +80,7 @@ func Limits(t *testing.T, newLock clients.New, opts ...Option) *search.Sheet {
 func (e *exploration) edge(page *script.Scenario) {
 	e.t.Helper()
 	run := page.Runs[0]
-	o := e.play(page, run.With(e.t.Name()), e.newLock, cmp.Or(run.Seed, e.seed))
+	o := e.play(page, run.With(e.test), e.newLock, cmp.Or(run.Seed, e.seed))
 	switch {
 	case o.Report != nil:
 		e.t.Errorf("%s\n%s", headOf(o), whyUnended(o))
@@ -126,7 +126,7 @@ func (o *options) haves() ([]search.Have, error) {
 // logSheet logs a sheet.
 func (e *exploration) logSheet(sheet *search.Sheet, shape search.Shape) {
 	e.t.Helper()
-	shape.Lock = e.t.Name()
+	shape.Lock = e.test
 	text := fmt.Sprintf("%s, %s, seed %d\n", shape.Title(), sheet.Work(shape), e.seed)
 	if rows := sheet.Table(); rows != nil {
 		text += "\n" + aligned(rows) + "\n"

@@ -42,8 +42,8 @@ func newModule(t *testing.T) module {
 	m.write(t, "mylock/mylock_test.go", readme[1])
 
 	files := regexp.MustCompile("(?s)<!-- file: (\\S+) -->\n```\\w*\n(.*?)```\n").FindAllStringSubmatch(read(t, guide), -1)
-	if len(files) != 8 {
-		t.Errorf("%s has %d files, want 8", guide, len(files))
+	if len(files) != 9 {
+		t.Errorf("%s has %d files, want 9", guide, len(files))
 	}
 	for _, f := range files {
 		m.write(t, f[1], f[2])
@@ -143,7 +143,7 @@ func TestModule(t *testing.T) {
 	says(t, read(t, filepath.Join(m.dir, "lock/testdata/verdicts.json")), 0, 0, `{"scenario":"pause-fenced","run":"single","verdict":"UNSAFE",`)
 
 	out, status = m.run(t, "", "go", "test", "-v", "./mylock", "./lock")
-	says(t, out, status, 0, "--- PASS: TestMyLock/pause-after-acquire/single ", "--- PASS: TestLock/", "--- PASS: TestDeploy/deploy/shop ", "\n        scenario/run ", " UNSAFE as single)")
+	says(t, out, status, 0, "--- PASS: TestMyLock/pause-after-acquire/single ", "--- PASS: TestLock/", "--- PASS: FuzzLock/", "--- PASS: TestDeploy/deploy/shop ", "\n        scenario/run ", " UNSAFE as single)")
 	table := regexp.MustCompile(`(?s)=== RUN   TestLock\n.*?(        scenario/run .*?UNSAFE as single\)[^\n]*\n)`).FindStringSubmatch(out)
 	if table == nil {
 		t.Fatalf("there is no table:\n%s", out)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -44,46 +45,71 @@ func (e *exploration) note(a *attempt) {
 const mostTold = 3
 
 // tell fails the test with a subtest for each way to fail. It returns false if there is none.
-func (e *exploration) tell() bool {
-	e.t.Helper()
+func (e *exploration) tell(t *testing.T) bool {
+	t.Helper()
 	for i, w := range e.ways {
-		e.t.Run(w.name(), func(t *testing.T) {
-			perturbations := "one perturbation is enough"
-			if len(w.plan) > 1 {
-				perturbations = fmt.Sprintf("%d perturbations are enough", len(w.plan))
-			}
-			for _, p := range w.plan {
-				perturbations += "\n    " + p.String()
-			}
-			t.Errorf("%s: %s\n%s", w.of.name, perturbations, w.failure)
+		t.Run(w.name(), func(t *testing.T) {
+			e.fail(t, w.attempt, w.failure)
 			if i < mostTold {
 				e.explainSmallest(t, w.attempt, w.failure)
 			} else {
-				e.print(t, "%s", seeAgain(e.t, w.page()))
+				e.print(t, "%s", seeAgain(e.test, w.page()))
 			}
 		})
 	}
 	return len(e.ways) > 0
 }
 
+// fail fails a test, and says which plan breaks the claim.
+func (e *exploration) fail(t testing.TB, a *attempt, f failure) {
+	t.Helper()
+	perturbations := "one perturbation is enough"
+	if len(a.plan) != 1 {
+		perturbations = fmt.Sprintf("%d perturbations are enough", len(a.plan))
+	}
+	for _, p := range a.plan {
+		perturbations += "\n    " + p.String()
+	}
+	t.Errorf("%s: %s\n%s", a.of.name, perturbations, f)
+}
+
 // explainSmallest explains the smallest run that fails in the same way as an attempt, or, if it cannot be found, the attempt.
-func (e *exploration) explainSmallest(t *testing.T, a *attempt, f failure) {
+func (e *exploration) explainSmallest(t testing.TB, a *attempt, f failure) {
 	t.Helper()
 	if f.Failing == (play.Failing{}) {
 		e.explain(t, a.outcome, a.page(), f)
 		return
 	}
+	page, err := e.smallest(t, a, f)
+	e.explainReduced(t, page, err, f)
+}
+
+// smallest returns the scenario with the smallest run that fails in the same way as an attempt, or, with an error, that of the attempt.
+func (e *exploration) smallest(t testing.TB, a *attempt, f failure) (*script.Scenario, error) {
 	found := search.Found{Trial: search.Trial{Plan: a.plan, Seed: a.seed}, Failing: f.Failing}
-	c, err := a.of.search(a.seed).Shrink(t.Context(), found)
-	page := a.page()
+	ctx := t.Context()
+	if e.patience > 0 {
+		limited, cancel := context.WithTimeout(ctx, e.patience)
+		defer cancel()
+		ctx = limited
+	}
+	c, err := a.of.search(a.seed).Shrink(ctx, found)
+	if err != nil {
+		return a.page(), err
+	}
+	return c.Scenario, nil
+}
+
+// explainReduced plays the scenario that [exploration.smallest] returned, and explains what fails.
+func (e *exploration) explainReduced(t testing.TB, page *script.Scenario, err error, f failure) {
+	t.Helper()
 	if err != nil {
 		e.print(t, "it was not reduced further: %v", err)
 	} else {
 		e.print(t, "reduced further to:")
-		page = c.Scenario
 	}
 	run := page.Runs[0]
-	o := e.play(page, run.With(e.t.Name()), e.newLock, cmp.Or(run.Seed, 1))
+	o := e.play(page, run.With(e.test), e.newLock, cmp.Or(run.Seed, 1))
 	if i := slices.IndexFunc(o.Result.Violations, f.Is); i >= 0 {
 		f.What = o.Result.Violations[i].What
 	}
@@ -91,10 +117,10 @@ func (e *exploration) explainSmallest(t *testing.T, a *attempt, f failure) {
 }
 
 // explain logs an outcome that breaks a claim, and stores its files.
-func (e *exploration) explain(t *testing.T, o *play.Outcome, page *script.Scenario, f failure) {
+func (e *exploration) explain(t testing.TB, o *play.Outcome, page *script.Scenario, f failure) {
 	t.Helper()
 	keep(t, t.Name(), o)
-	command := seeAgain(e.t, page)
+	command := seeAgain(e.test, page)
 	if o.Report != nil {
 		e.print(t, "%s\n%s\n%s", page.LanesText(), whyUnended(o), command)
 		return
@@ -103,6 +129,6 @@ func (e *exploration) explain(t *testing.T, o *play.Outcome, page *script.Scenar
 }
 
 // print logs a message. It has no line of the test, because rapid may be done with it.
-func (e *exploration) print(t *testing.T, format string, args ...any) {
+func (e *exploration) print(t testing.TB, format string, args ...any) {
 	fmt.Fprintf(t.Output(), format+"\n", args...)
 }

@@ -48,7 +48,7 @@ func TestCompletion(t *testing.T) {
 		{"explore --kinds pause,", "delay,clocks", "pause"},
 		{"explore --without ", "pause,network", ""},
 		{"explore --property ", "lease exclusion,owner only", ""},
-		{"explore --strategy ", "swarm", ""},
+		{"explore --strategy ", "lineage", ""},
 		{"explore --persistence ", "aof-always", ""},
 		{"explore --resource ", "fenced", ""},
 		{"explore --grid ", "pause=,ttl=", ""},

@@ -65,8 +65,9 @@ The calm run is made from --lock, --nodes, --workload and so on, or is a run of 
 faults. It can show a mistake only if clients use the part of the lock that has the mistake, so there
 are several workloads. In "once" each client acquires the lock once. In "again" it does so twice, with
 a TTL of 1.5 s, which is shorter than the timeouts of the client library. In "late" it extends its
-lease late. In "beyond" it works for longer than the TTL, which is for locks that renew. "all" explores
-those that suit the lock, one after the other, and divides --runs or --time among them.
+lease late. In "beyond" it works for longer than the TTL, which is for locks that renew. In "resize" it
+extends its lease by another TTL. "all" explores those that suit the lock, one after the other, and
+divides --runs or --time among them.
 
 A library is compared with its reference, the lock from the literature that it is most like. A
 violation is shared if the reference violates the same property under the same plan, or for the same
@@ -84,7 +85,7 @@ interrupted.`,
 		Example: `  lockstep explore --lock redlock --nodes 3 --bound 2 --kinds delay,lose,crash
   lockstep explore --lock single --replicas 1 --bound 2 --out found
   lockstep explore --lock redsync --nodes 5 --time 60s
-  lockstep explore --lock redlock --nodes 5 --runs 10000 --strategy swarm --without pause
+  lockstep explore --lock redlock --nodes 5 --runs 10000 --strategy lineage --without pause
   lockstep explore --lock redislock --workload all
   lockstep explore redlock-contended/redlock/staggered --bound 1
   lockstep explore --nodes 5 --grid pause=0s..60s/25 --grid ttl=1s..30s/25 --out map`,

@@ -16,7 +16,7 @@ import (
 	"lockstep/scenarios/script"
 )
 
-var rewrite = flag.Bool("rewrite", false, "renew the counterexamples in testdata/found")
+var rewrite = flag.Bool("rewrite", false, "renew the counterexamples in testdata/found, and a table in docs/exploring.md")
 
 // findLock returns a lock of the literature, a library, or a broken lock.
 func findLock(t testing.TB, name string) clients.New {
@@ -24,7 +24,7 @@ func findLock(t testing.TB, name string) clients.New {
 	if l, err := libraries.Find(name); err == nil {
 		return l.New
 	}
-	build, err := clients.FindIn(slices.Concat(lacking.Locks(), clients.Locks()), name)
+	build, err := clients.FindIn(slices.Concat(lacking.All(), clients.Locks()), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,6 @@ type hunt struct {
 	property checker.Property
 	bound    int    // how many perturbations a bounded search needs; 0 if the calm run shows it
 	beyond   string // why no search finds it; empty if one does
-	rare     bool   // walks seldom find it: it takes a coincidence of times
 }
 
 // bounded are the kinds that Redlock survives as to lease exclusion, whose proof assumes durable nodes and clocks that run at the same rate.
@@ -37,7 +36,7 @@ var hunts = []hunt{
 	{lacks: "a quorum of all nodes", lock: "redlock-reachable-quorum", proper: "redlock", property: checker.LeaseExclusion,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 1},
 	{lacks: "the allowance for drift", lock: "redlock-no-drift", proper: "redlock", property: checker.LeaseExclusion,
-		shape: Shape{Nodes: 3}, kinds: []script.Kind{script.Drifting, script.Pausing}, bound: 2, rare: true},
+		shape: Shape{Nodes: 3}, kinds: []script.Kind{script.Drifting, script.Pausing}, bound: 2},
 	{lacks: "an extension that only extends", lock: "redlock-recreating-extension", proper: "redlock-extend", property: checker.LeaseExclusion,
 		shape: Shape{Nodes: 3, Extend: true}, kinds: bounded, bound: 1},
 	{lacks: "a release that compares", lock: "single-uncompared", proper: "single", property: checker.OwnerOnly,
@@ -47,7 +46,7 @@ var hunts = []hunt{
 	{lacks: "a resource that compares", lock: "fenced", proper: "fenced", property: checker.ResourceExclusion,
 		shape: Shape{Resource: script.Fenced}, resource: script.Plain, kinds: bounded, bound: 1},
 	{lacks: "WAIT on its own connection", lock: "single-wait-elsewhere", proper: "single-wait", property: checker.LeaseExclusion,
-		shape: Shape{Replicas: 2}, kinds: []script.Kind{script.Cutting, script.Parting, script.Pausing, script.FailingOver}, bound: 2, rare: true},
+		shape: Shape{Replicas: 2}, kinds: []script.Kind{script.Cutting, script.Parting, script.Pausing, script.FailingOver}, bound: 2},
 	{lacks: "a release to all nodes", lock: "redlock-release-granted", proper: "redlock", property: checker.FaultTolerance,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 2},
 	{lacks: "a timeout for one node", lock: "redlock-no-timeout", proper: "redlock", property: checker.FaultTolerance,
@@ -55,7 +54,7 @@ var hunts = []hunt{
 	{lacks: "a random retry delay", lock: "redlock-fixed-delay", proper: "redlock", property: checker.FaultTolerance,
 		shape: Shape{Nodes: 3}, kinds: bounded, bound: 2},
 	{lacks: "validity from the request", lock: "redlock-ttl-from-return", proper: "redlock", property: checker.LeaseExclusion,
-		shape: Shape{Nodes: 3, TTL: 100 * time.Millisecond}, kinds: []script.Kind{script.SlowLink, script.Pausing, script.Stalling}, bound: 1, rare: true},
+		shape: Shape{Nodes: 3, TTL: 100 * time.Millisecond}, kinds: []script.Kind{script.SlowLink, script.Pausing, script.Stalling}, bound: 1},
 	{lacks: "a random token", lock: "single-usec", proper: "single", property: checker.OwnerOnly,
 		shape: Shape{}, kinds: append(slices.Clone(bounded), script.ClientJumping),
 		beyond: "two clocks would have to show the same microsecond, and no perturbation is made to measure"},

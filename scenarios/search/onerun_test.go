@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	randomPlans = flag.Int("plans", 300, "how many random plans are played in a series, alone, by token, and as the start of a reduction")
+	randomPlans = flag.Int("plans", 400, "how many random plans are played in a series, alone, by token, and as the start of a reduction")
 	recordPlans = flag.String("record", "", "file to write what came of each random plan to, a line each; see cmd/record.sh")
 )
 
@@ -125,7 +125,7 @@ func TestPlansAreOneRun(t *testing.T) {
 	}
 	t.Logf("%d plans: %v; %d ways to fail are reduced; perturbations: %v", plans, classes, reduced, kinds)
 	for _, k := range script.Kinds() {
-		if plans >= 300 && kinds[k] == 0 {
+		if plans >= 400 && kinds[k] == 0 {
 			t.Errorf("no plan has a perturbation of the kind %s", k)
 		}
 	}

@@ -20,7 +20,8 @@ import (
 //   - the same property, for the same reason, under some plan with one perturbation of a kind that the plan has, in this calm run or in
 //     another one, see [Reference.Also], or
 //   - the same property, for the same reason, in a run of the catalogue, if that reason is that nodes lose keys or clocks are wrong, and
-//     the plan has a fault, such as a jump, that breaks the same assumption in that run. Where leases overlap, so may writes: a run in
+//     the plan has a fault, such as the jump of a node, that breaks the same assumption in that run; a drift must not be smaller than
+//     the one there. Where leases overlap, so may writes: a run in
 //     which lease exclusion is violated also excuses a violation of resource exclusion.
 //
 // Without any one of these rules correct locks would be accused. The same plan may hit another operation of the reference, or none. If
@@ -78,7 +79,7 @@ func (r *Reference) Shares(ctx context.Context, f play.Failing, plan []Perturbat
 		return false, nil
 	}
 	for _, in := range append([]*Reference{r}, r.also...) {
-		if err := in.survey(ctx); err != nil {
+		if err := in.Survey(ctx); err != nil {
 			return false, err
 		}
 		if in.usually(f, plan) {
@@ -114,11 +115,12 @@ func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error
 	breaks := func(run script.Section, fault history.Fault) bool {
 		return fault != nil && ClassOf(run, fault) == f.Assumption
 	}
-	verbs := map[string]bool{} // of the faults of the plan that break the assumption
+	calm := r.search.Calm.Resolve(r.search.Calm.Runs[0])
+	var faults []history.Fault // of the plan, that break the assumption
 	for _, p := range plan {
 		for _, step := range p.Steps {
-			if fault := p.fault(script.Once(step)); breaks(r.search.Calm.Resolve(r.search.Calm.Runs[0]), fault) {
-				verbs[fault.Verb()] = true
+			if fault := p.fault(script.Once(step)); breaks(calm, fault) {
+				faults = append(faults, fault)
 			}
 		}
 	}
@@ -131,7 +133,9 @@ func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error
 			for _, lane := range run.Lanes {
 				if slices.ContainsFunc(lane.Steps, func(step script.Step) bool {
 					fault := lane.Fault(step)
-					return breaks(run, fault) && verbs[fault.Verb()]
+					return breaks(run, fault) && slices.ContainsFunc(faults, func(f history.Fault) bool {
+						return f.Verb() == fault.Verb() && calm.IsClient(f.Target()) == run.IsClient(fault.Target()) && !lessDrift(f, fault)
+					})
 				}) {
 					return true, nil
 				}
@@ -141,8 +145,16 @@ func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error
 	return false, nil
 }
 
-// survey plays every plan with one perturbation, unless that was done before.
-func (r *Reference) survey(ctx context.Context) error {
+// lessDrift reports whether two faults are drifts, of which the first is the smaller one: what a large drift does is no excuse for what
+// a small one does.
+func lessDrift(f, than history.Fault) bool {
+	a, drifts := f.(history.Drift)
+	b, too := than.(history.Drift)
+	return drifts && too && max(a.PPM, -a.PPM) < max(b.PPM, -b.PPM)
+}
+
+// Survey plays every plan with one perturbation, for [Reference.Shares], unless that was done before.
+func (r *Reference) Survey(ctx context.Context) error {
 	if r.usual != nil {
 		return nil
 	}
@@ -170,9 +182,15 @@ func (r *Reference) play(ctx context.Context, plan []Perturbation, seed uint64) 
 	if err != nil {
 		return checker.Result{}, err
 	}
+	if len(r.played) > mostPlayed {
+		clear(r.played)
+	}
 	r.played[key] = o.Result
 	return o.Result, nil
 }
+
+// mostPlayed limits the results that are remembered, for searches that take hours.
+const mostPlayed = 10_000
 
 // Shared is a way to fail that the lock under test has in common with its reference.
 type Shared struct {

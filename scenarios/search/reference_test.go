@@ -125,7 +125,7 @@ func TestReferenceUnderTwoFaults(t *testing.T) {
 	if len(b.Found) > 0 || !slices.Contains(sharedFailings(b.Shared), emptied) {
 		t.Errorf("found %v, and shared %v", failings(b.Found), sharedFailings(b.Shared))
 	}
-	if err := s.Reference.survey(t.Context()); err != nil || slices.Contains(s.Reference.usual[script.Emptying], emptied) {
+	if err := s.Reference.Survey(t.Context()); err != nil || slices.Contains(s.Reference.usual[script.Emptying], emptied) {
 		t.Errorf("one node without its keys is enough: %v, %v", s.Reference.usual, err)
 	}
 }
@@ -156,6 +156,27 @@ func TestReferenceWithoutTokens(t *testing.T) {
 			if got, err := s.Reference.Shares(t.Context(), f, nil, 1); got != want || err != nil {
 				t.Errorf("%v with %s: %v, %v, want %v", f, reference, got, err, want)
 			}
+		}
+	}
+}
+
+// What the catalogue says of a larger drift, or of the clocks of others, excuses nothing.
+func TestReferenceIsDocumentedForAsMuch(t *testing.T) {
+	overlap := play.Failing{Property: checker.LeaseExclusion, Assumption: checker.BoundedClockError}
+	for _, test := range []struct {
+		lock, fault string
+		nodes       int
+		want        bool
+	}{
+		{"redlock", "drift n1 +5000ppm", 3, false}, // the catalogue has such a run from 13,000 ppm on
+		{"redlock", "drift n1 +100000ppm", 3, true},
+		{"redlock", "drift n1 -100000ppm", 3, true}, // another clock is then too fast for it
+		{"single", "when n1 sets c1 jump n1 +12s", 1, true},
+		{"single", "when c1 acquired jump c1 -12s", 1, false},
+	} {
+		r := compared(t, "single", test.lock, Shape{Nodes: test.nodes}).Reference
+		if got, err := r.documented(overlap, faultsOf(t, test.fault)); got != test.want || err != nil {
+			t.Errorf("%s, %s: documented: %t, %v, want %t", test.lock, test.fault, got, err, test.want)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (s Shape) lane(i int) script.Lane {
 			first, last = fmt.Sprint(value, 2*turn), fmt.Sprint(value, 2*turn+1)
 		}
 		lane.Steps = append(lane.Steps, script.Write{Value: first})
-		lane.Steps = append(lane.Steps, s.Workload.work(s.TTL, s.Work, s.Extend)...)
+		lane.Steps = append(lane.Steps, s.Workload.work(i, s.TTL, s.Work, s.Extend)...)
 		lane.Steps = append(lane.Steps, script.Write{Value: last}, script.Release{})
 	}
 	return lane

@@ -34,6 +34,8 @@ const (
 	splitEvenly       = "every node has a key, and no client has a majority of them"
 	failsGranted      = "an acquire fails although a majority has granted it"
 	returnsAfterKeys  = "an acquire returns after its keys have expired on a majority"
+	returnsLate       = "an acquire returns when less than half of its lease is left"
+	acquiresClosely   = "a client acquires just after the lease of another has ended"
 	setsAfterGivingUp = "a key is set after its client has given up the acquire"
 	replyTooLate      = "a reply arrives after its client has hung up"
 	acquiresDown      = "a client acquires while a node is down"
@@ -45,6 +47,7 @@ const (
 	expiresInPause    = "a key expires while its client is paused"
 	goneTooEarly      = "a holder loses its key on a node before its lease ends"
 	staysTooLong      = "a key outlives its time"
+	requestUnderWay   = "a request to a lock node is under way when the lease of its client ends"
 	writeUnderWay     = "a write is under way when its lease ends"
 	writeLate         = "a write is sent after its lease has ended"
 	writeSucceeded    = "a write arrives after another client has acquired the lock"
@@ -68,6 +71,8 @@ var states = []state{
 	{splitEvenly, severalNodes, nil},
 	{failsGranted, nil, slices.Concat(holdUps, []script.Kind{script.Jumping, script.ClientJumping})},
 	{returnsAfterKeys, nil, slices.Concat(holdUps, []script.Kind{script.Jumping})},
+	{returnsLate, nil, slices.Concat(holdUps, []script.Kind{script.Jumping, script.ClientJumping})},
+	{acquiresClosely, nil, nil},
 	{setsAfterGivingUp, nil, slices.Concat(holdUps, []script.Kind{script.Dying})},
 	{replyTooLate, nil, slices.Concat(holdUps, []script.Kind{script.Dying})},
 	{acquiresDown, severalNodes, downs},
@@ -79,6 +84,7 @@ var states = []state{
 	{expiresInPause, nil, []script.Kind{script.Pausing}},
 	{goneTooEarly, nil, nil},
 	{staysTooLong, nil, []script.Kind{script.Cutting, script.Parting, script.Stalling, script.Crashing, script.Emptying, script.FailingOver, script.Drifting, script.Straying, script.Jumping}},
+	{requestUnderWay, nil, allBut(script.Dying)},
 	{writeUnderWay, nil, allBut(script.Dying)},
 	{writeLate, nil, allBut(script.Dying)},
 	{writeSucceeded, nil, allBut(script.Dying)},
@@ -197,6 +203,9 @@ func (o *observer) observe(e *history.Event) {
 		if c != nil && e.Op == history.Late {
 			o.mark(replyTooLate)
 		}
+		if by := o.clients[e.By]; by != nil && s != nil && e.Op == history.Deliver {
+			o.markIf(by.lease != "" && e.Sent <= by.end && by.end < e.At, requestUnderWay)
+		}
 	case e.Kind == history.Injected && e.Op != history.Missed:
 		fault := e.Fault()
 		switch {
@@ -259,7 +268,9 @@ func (o *observer) operation(e *history.Event, c *client) {
 
 func (o *observer) acquired(e *history.Event, c *client) {
 	c.lease, c.since, c.end, c.holds = e.Lease, e.At, o.endOf(e), true
+	o.markIf(c.end != history.NoEnd && c.end-e.At < o.Meta.TTL/2, returnsLate)
 	for _, d := range o.clients {
+		o.markIf(d != c && d.holds && d.end <= e.At && e.At-d.end < o.Meta.TTL/100, acquiresClosely)
 		d.later = d.later || d != c
 	}
 	for _, s := range o.servers {

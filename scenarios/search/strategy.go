@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"lockstep/checker/facts"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
@@ -28,16 +30,18 @@ const (
 	// not apply to a run that depends on time.
 	PCT Strategy = "pct"
 
-	// Swarm leaves out about half of the kinds of perturbations in each walk, and gives the others equal weight: Groce, Zhang,
-	// Eide, Chen, Regehr, "Swarm Testing" (ISSTA 2012). If one kind of fault hides a bug, a walk without it shows the bug.
-	Swarm Strategy = "swarm"
+	// Lineage draws the outcome of an operation, such as a grant, a refusal or a release, and perturbs only what that outcome stood on:
+	// the messages, changes of keys and events before it. It does so until the outcome is another, and then draws the next. See
+	// [lineage]. Which kind of perturbation, and then which place, each have the same weight. In half of the walks what waits there
+	// waits until after a later event, as in [Ordered].
+	Lineage Strategy = "lineage"
 
-	// Portfolio alternates the other strategies by seed. It is the default.
+	// Portfolio alternates Lineage and PCT by seed. It is the default: each finds mistakes that the other misses.
 	Portfolio Strategy = "portfolio"
 )
 
 // Strategies lists all strategies, the default first.
-func Strategies() []Strategy { return []Strategy{Portfolio, Swarm, PCT, Uniform} }
+func Strategies() []Strategy { return []Strategy{Portfolio, Lineage, PCT, Uniform} }
 
 // FindStrategy returns the strategy with a name. If there is none, the error names the nearest, and lists all.
 func FindStrategy(name string) (Strategy, error) {
@@ -56,7 +60,7 @@ func (s Strategy) turn(seed uint64) Strategy {
 	if s != Portfolio {
 		return s
 	}
-	single := []Strategy{Swarm, PCT, Uniform}
+	single := []Strategy{Lineage, PCT}
 	return single[seed%uint64(len(single))]
 }
 
@@ -64,25 +68,49 @@ func (s Strategy) turn(seed uint64) Strategy {
 type chooser struct {
 	strategy Strategy // of the walk; not a portfolio
 	rand     *rand.Rand
-	kinds    []script.Kind // the kinds in this walk
+	ordered  bool // the walk draws from what [Ordered] lists
+
+	goal    outcome  // with Lineage: the outcome that is to become another
+	lineage *lineage // of the goal, in the run so far
 }
 
-// choosing begins the walk with a seed. The draws depend only on the strategy, the seed, the kinds, and the possible
-// perturbations.
-func (s Strategy) choosing(seed uint64, kinds []script.Kind) *chooser {
+// choosing begins the walk with a seed. The draws depend only on the strategy, the seed, and the runs of the walk.
+func (s Strategy) choosing(seed uint64) *chooser {
 	s = s.turn(seed)
-	c := &chooser{strategy: s, rand: sim.Rand(seed, "walk", string(s)), kinds: kinds}
-	if s == Swarm && len(kinds) > 0 {
-		c.kinds = nil
-		for len(c.kinds) == 0 {
-			for _, k := range kinds {
-				if c.rand.IntN(2) == 0 {
-					c.kinds = append(c.kinds, k)
-				}
-			}
+	c := &chooser{strategy: s, rand: sim.Rand(seed, "walk", string(s))}
+	c.ordered = s == Lineage && c.rand.IntN(2) == 0
+	return c
+}
+
+// sites lists the possible perturbations of a run, from which the walk goes on.
+func (c *chooser) sites(calm *script.Scenario, o *play.Outcome, of *Task) []Perturbation {
+	if c.strategy == Lineage {
+		c.trace(o.Facts)
+	}
+	if c.ordered {
+		return Ordered(calm, o, of.Constants, of.Kinds)
+	}
+	return Sites(calm, o, of.Constants, of.Kinds)
+}
+
+// trace stays with its goal while that has the same outcome, and draws another one otherwise. Grants, refusals, releases and so on
+// have the same weight: there are more refusals than anything else.
+func (c *chooser) trace(f *facts.Facts) {
+	sorts := outcomes(f)
+	goal := -1
+	for _, i := range slices.Concat(sorts...) {
+		if outcomeOf(f.Events[i]) == c.goal {
+			goal = i
 		}
 	}
-	return c
+	if c.lineage = nil; len(sorts) == 0 {
+		return
+	}
+	if goal < 0 {
+		sort := draw(c.rand, sorts)
+		goal = sort[c.rand.IntN(len(sort))]
+	}
+	c.goal, c.lineage = outcomeOf(f.Events[goal]), lineageOf(f, goal)
 }
 
 // start draws what is wrong from the beginning: with PCT the ranks of links.
@@ -114,8 +142,16 @@ func (c *chooser) next(possible []Perturbation) Perturbation {
 		if stops := groupsOf(possible, Perturbation.stopped); len(stops) > 0 {
 			possible = draw(c.rand, stops)
 		}
-	case Swarm:
+	case Lineage:
+		touched := possible
+		if c.lineage != nil {
+			touched = slices.DeleteFunc(slices.Clone(possible), func(p Perturbation) bool { return !c.lineage.touches(p) })
+		}
+		if len(touched) > 0 { // otherwise no allowed kind can change the outcome
+			possible = touched
+		}
 		possible = draw(c.rand, groupsOf(possible, func(p Perturbation) string { return string(p.Kind) }))
+		possible = draw(c.rand, groupsOf(possible, Perturbation.place))
 	}
 	return c.lasting(possible[c.rand.IntN(len(possible))])
 }
@@ -136,7 +172,7 @@ func groupsOf(all []Perturbation, name func(Perturbation) string) [][]Perturbati
 	return list
 }
 
-func draw(r *rand.Rand, groups [][]Perturbation) []Perturbation { return groups[r.IntN(len(groups))] }
+func draw[T any](r *rand.Rand, groups []T) T { return groups[r.IntN(len(groups))] }
 
 // stopped returns the process that the perturbation stops; empty if none.
 func (p Perturbation) stopped() string {

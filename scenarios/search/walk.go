@@ -52,20 +52,20 @@ func (w *walks) run(ctx context.Context, x *explorer, of *Task, y *Result) {
 // walk plays the runs of one walk and calls each with their trials, and with what was added to the plan for it. It goes on
 // while each says so, and says whether it came to its end before ctx did.
 func walk(ctx context.Context, x *explorer, of *Task, s Strategy, seed uint64, each func(t Trial, added []Perturbation, o *play.Outcome) bool) bool {
-	c := s.choosing(seed, of.Kinds)
+	c := s.choosing(seed)
 	t, o := x.try(nil, seed)
 	if !each(t, nil, o) {
 		return true
 	}
 	var plan []Perturbation
-	possible := Sites(x.calm, o, of.Constants, c.kinds)
+	possible := c.sites(x.calm, o, of)
 	// step adds to the plan. It leaves out a perturbation without effect, which will hardly have one later.
 	step := func(added ...Perturbation) (on bool) {
 		longer := slices.SortedFunc(slices.Values(slices.Concat(plan, added)), Perturbation.Compare)
 		t, o := x.try(longer, seed)
 		if t.Class == Survived {
 			plan = longer
-			possible = Sites(x.calm, o, of.Constants, c.kinds)
+			possible = c.sites(x.calm, o, of)
 		}
 		return each(t, added, o)
 	}

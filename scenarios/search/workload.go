@@ -31,10 +31,13 @@ const (
 	// Beyond has each client work for longer than the TTL, and check its lease before the last write. It is for locks that renew their
 	// leases by themselves.
 	Beyond Workload = "beyond"
+	// Resize has every other client extend its lease to twice the TTL, and then work for longer than one TTL; the others make their leases
+	// shorter, and work on for less than what is left. It is for locks that extend by another TTL than that with which they acquired.
+	Resize Workload = "resize"
 )
 
 // Workloads returns all workloads.
-func Workloads() []Workload { return []Workload{Once, Again, Late, Beyond} }
+func Workloads() []Workload { return []Workload{Once, Again, Late, Beyond, Resize} }
 
 // FindWorkload returns the workload with a name; "" stands for Once.
 func FindWorkload(name string) (Workload, error) {
@@ -56,6 +59,8 @@ func (w Workload) title() string {
 		return ", and extend their leases late"
 	case Beyond:
 		return ", and work for longer than the TTL"
+	case Resize:
+		return ", and extend their leases by other TTLs"
 	}
 	return ""
 }
@@ -87,17 +92,26 @@ func (w Workload) times() int {
 
 // usual is how long a client works under its lease, unless the shape says otherwise.
 func (w Workload) usual(ttl time.Duration) time.Duration {
-	if w == Late || w == Beyond {
+	switch w {
+	case Late, Beyond:
 		return 12 * ttl / 10
+	case Resize:
+		return 15 * ttl / 10
 	}
 	return 3 * ttl / 10
 }
 
-// work returns the steps of a client between its first write and its last: so much work. If extend is set, it extends its lease.
-func (w Workload) work(ttl, work time.Duration, extend bool) (steps []script.Step) {
+// work returns the steps of client number i, from 0, between its first write and its last: so much work. If extend is set, it extends its
+// lease.
+func (w Workload) work(i int, ttl, work time.Duration, extend bool) (steps []script.Step) {
 	work = cmp.Or(work, w.usual(ttl))
 	late := 8 * ttl / 10
 	switch {
+	case w == Resize && i%2 == 0:
+		before := min(3*ttl/10, work/2)
+		return []script.Step{script.Sleep{For: before}, script.Extend{TTL: 2 * ttl}, script.Sleep{For: work - before}}
+	case w == Resize:
+		return []script.Step{script.Sleep{For: ttl / 10}, script.Extend{TTL: ttl / 4}, script.Sleep{For: ttl / 10}}
 	case w == Late && work > late:
 		return []script.Step{script.Sleep{For: late}, script.Extend{}, script.Sleep{For: work - late}}
 	case extend || w == Late:
@@ -114,7 +128,7 @@ func (w Workload) work(ttl, work time.Duration, extend bool) (steps []script.Ste
 // extends, and work beyond the TTL only to a lock that renews.
 func (w Workload) suits(lock string) bool {
 	switch w {
-	case Late:
+	case Late, Resize:
 		_, err := clients.Find(strings.TrimSuffix(lock, "-extend") + "-extend")
 		return err == nil
 	case Beyond:

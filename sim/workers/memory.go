@@ -26,7 +26,8 @@ const (
 )
 
 const (
-	defaultMemory = 2 * GB
+	// DefaultMemory is the limit if none is given.
+	DefaultMemory = 2 * GB
 	// LeastMemory is the smallest limit: a worker needs about half of it for itself.
 	LeastMemory = 100 * MB
 )
@@ -59,7 +60,7 @@ var granted atomic.Int64
 
 // memoryLimit returns the limit of a job.
 func (s *Supervisor) memoryLimit() Memory {
-	return cmp.Or(s.Memory, Memory(granted.Load()), defaultMemory)
+	return cmp.Or(s.Memory, Memory(granted.Load()), DefaultMemory)
 }
 
 // A worker checks its own memory every 50 ms, and ends with a report if it uses too much. That requires that the Go runtime runs
@@ -83,6 +84,20 @@ func grant(limit Memory) {
 		// A full stack is copied to one of twice the size, and both must fit.
 		debug.SetMaxStack(int(min(int64(limit)/8, 1e9)))
 	}
+}
+
+// Cap limits the memory of this process, which has no supervisor that could: if it uses more, it panics.
+func Cap(limit Memory) {
+	grant(limit)
+	go func() {
+		gauge := newGauge()
+		for range time.Tick(lookEvery) {
+			if gauge.weigh() > limit {
+				r := gauge.report(limit)
+				panic(r.Reason + "\n" + r.Stacks)
+			}
+		}
+	}()
 }
 
 // A gauge measures how much memory this process uses.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -200,5 +202,22 @@ func TestShortened(t *testing.T) {
 	}
 	if got := history.Shortened(strings.Repeat("ä", 1000), 101); got != strings.Repeat("ä", 38)+" … (1900 bytes) … "+strings.Repeat("ä", 12) {
 		t.Errorf("%q", got)
+	}
+}
+
+// A process without a supervisor caps its own memory.
+func TestCap(t *testing.T) {
+	const capped = "LOCKSTEP_TEST_CAPPED"
+	if os.Getenv(capped) != "" {
+		Cap(LeastMemory)
+		hoard(3 * LeastMemory)
+		time.Sleep(time.Second)
+		t.Fatal("nothing has happened")
+	}
+	c := exec.Command(os.Args[0], "-test.run=^TestCap$")
+	c.Env = append(os.Environ(), capped+"=yes")
+	out, err := c.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "panic: the run used more than 100 MB of memory") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
