@@ -18,7 +18,7 @@ type Bounded struct {
 	Bound     int           `json:"bound"`
 	Kinds     []script.Kind `json:"kinds"`
 	Constants Constants     `json:"constants"`
-	// Orders says that the plans with one perturbation are those of [Ordered].
+	// Orders says that the perturbations are those of [Ordered].
 	Orders   bool           `json:"-"`
 	Levels   []Level        `json:"levels"` // by the number of perturbations, from 0
 	Unproved []Perturbation `json:"-"`      // the first plan with the most perturbations whose run proves nothing
@@ -49,9 +49,8 @@ type Level struct {
 	Alike int `json:"alike"`
 }
 
-// Bound plays every plan with up to k perturbations. Those with one are the plans of [Ordered]; sets of several consist of those of
-// [Sites], of which there are fewer. Sites are determined again in each perturbed run: the second perturbation
-// may hit a consequence of the first. It leaves out plans whose result is known:
+// Bound plays every plan with up to k perturbations: those of [Ordered], or, with [Search.Fixed], those of [Sites], of which there are
+// fewer. Both are determined again in each perturbed run: the second perturbation may hit a consequence of the first. It leaves out plans whose result is known:
 //
 //   - Sets have no order. Faults of two processes commute, as do messages to two nodes, and each set is played once.
 //   - If the runs of two plans are equal except for the faults, only one of the plans is extended.
@@ -259,7 +258,7 @@ func (b *Bounded) Sentence() string {
 		text += Grouped(violating) + " violate a property"
 	}
 	if b.Orders && !b.Interrupted && !b.Ended && slices.ContainsFunc(b.Kinds, orders) {
-		text += "; what can wait was held past each later event with which it does not commute"
+		text += "; what can wait was held past each later event that it could affect"
 	}
 	if unproved > 0 {
 		text += fmt.Sprintf(", %s prove nothing and were not extended", Grouped(unproved))

@@ -36,8 +36,7 @@ type Search struct {
 	// most limits the work at depth 1: to about so many events, as many as the calm run has for each plan. Of more plans only a
 	// part is played. The default is no limit.
 	most int
-	// Fixed says that plans with one perturbation have the magnitudes of [Sites], as those of scenarios.Explore do, and not those of
-	// [Ordered].
+	// Fixed says that perturbations have the magnitudes of [Sites], as those of scenarios.Explore do, and not those of [Ordered].
 	Fixed bool
 	// Progress, if set, is called now and then with the number of runs done and the number of runs known to be done in all.
 	Progress func(done, known int)
