@@ -41,7 +41,7 @@ var cures = []cure{
 	{checker.OwnerOnly, nil, "",
 		"use a new random token for each acquire, and compare it in the same script that deletes, extends or overwrites the key", "release-race/single"},
 	{checker.NoLostVote, []string{"extend-other-ttl", "sweep-extend-shorter"}, "shortened",
-		"from the request for another end on, let Until be the earlier of the old end and the new one, until the answer comes", "extend-other-ttl/single-extend/unanswered"},
+		"from the request for another end on, let Until be the earlier of the old end and the new one, until the answer comes", "extend-other-ttl/single-extend/no-reply"},
 	{checker.NoLostVote, nil, "deleted",
 		"use a new random token for each attempt, and compare it in the same script that deletes the key, so that a late request cannot delete the key of the next attempt", "late-clean-up/redlock"},
 	{checker.ExpiredOnReturn, nil, "",
