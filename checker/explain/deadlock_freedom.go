@@ -221,7 +221,7 @@ func (n *narrator) planted(client string, k facts.Life) (late string, signs []in
 		return e.Process == client && e.Kind == history.Invoke && e.Op == history.Acquire && e.At <= left
 	})
 	out := n.outcome(in)
-	if in < 0 || out < 0 || out > k.From || n.event(out).At < left {
+	if out < 0 || out > k.From || n.event(out).At < left {
 		return "", nil
 	}
 	how := map[history.Kind]string{history.OK: "the acquire had returned", history.Fail: "the acquire had failed", history.Info: "the client had given up"}[n.event(out).Kind]

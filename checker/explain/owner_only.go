@@ -87,8 +87,11 @@ func (n *narrator) meant(i int, op history.Event) (own *facts.Lease) {
 	if op.Op == history.Release || op.Op == history.Extend {
 		own = n.f.Lease(op.Lease)
 	}
+	if own != nil || op.Op == history.Acquire {
+		return own
+	}
 	for j := range n.f.Holds {
-		if l := &n.f.Holds[j]; own == nil && op.Op != history.Acquire && l.Client == n.event(i).By && l.ReturnEvent < i {
+		if l := &n.f.Holds[j]; l.Client == n.event(i).By && l.ReturnEvent < i {
 			own = l
 		}
 	}
@@ -119,7 +122,7 @@ func (n *narrator) looked(about, i int) {
 func (n *narrator) command(i int) (int, string) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By && o.At == e.At
+		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By
 	})
 	for c := range strings.SplitSeq(n.event(j).Value, "; ") {
 		name, args, _ := strings.Cut(c, " ")

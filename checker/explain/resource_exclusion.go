@@ -73,7 +73,7 @@ func (n *narrator) tellWrite() {
 	}
 	n.say(step, i, events, "%s.", text)
 	if higher := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.State && o.Op == history.Accept && o.Process == e.Process && o.Fence > e.Fence
+		return o.Process == e.Process && o.Fence > e.Fence // a plain resource accepts everything
 	}); e.Fence != 0 && higher >= 0 && n.f.Meta.Resource == "plain" {
 		n.say(step, i, []int{higher}, "The resource does not compare tokens: it accepted fence %d after fence %d.", e.Fence, n.event(higher).Fence)
 	}

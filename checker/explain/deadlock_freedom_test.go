@@ -1,0 +1,125 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// told checks the sentences of a narrator; want has one in each line.
+func told(t *testing.T, name string, got []string, want string) {
+	t.Helper()
+	if all := strings.Split(want, "\n"); want == "" && len(got) > 0 || want != "" && !slices.Equal(got, all) {
+		t.Errorf("%s: told\n%s\nwant\n%s", name, strings.Join(got, "\n"), want)
+	}
+}
+
+// TestRepeated: a request that set a key may arrive once more, and be refused because of that key.
+func TestRepeated(t *testing.T) {
+	const (
+		set   = "0 c1 invoke acquire\n1 n1 deliver c1 SET_lock_7_NX\n1 n1 set c1#1\n"
+		again = "2 n1 deliver c1 SET_lock_7_NX sent=1.9\n"
+		fail  = "3 c1 fail acquire"
+		said  = "At 2.000s the same request of c1 arrived at n1 again, found the key, and was refused."
+	)
+	for _, test := range []struct{ name, story, want string }{
+		{"again", set + again + fail, said},
+		{"lost, and again", set + "1.5 n1 drop c1 SET_lock_7_NX\n" + again + fail, said},
+		{"too late for its receiver", set + "1.5 n1 late c1 SET_lock_7_NX\n" + again + fail, said},
+		{"after that of another client", set + "1.5 n1 deliver c2 SET_lock_7_NX\n" + again + fail, said},
+		{"after one to another node", set + "1.5 n2 deliver c1 SET_lock_7_NX\n" + again + fail, said},
+		{"after another request", set + "1.5 n1 deliver c1 GET_lock\n" + again + fail, said},
+		{"once", set + fail, ""},
+		{"after the acquire", set + fail + "\n" + strings.Replace(again, "2", "4", 1), ""},
+		{"in an acquire that returned the lease", set + again + "3 c1 ok acquire c1#1 until=10", ""},
+		{"in an acquire that the client gave up", set + again + "3 c1 info acquire", ""},
+		{"in an acquire that never ended", set + again, ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) { n.repeated("c1", n.f.Lives[0]) }), test.want)
+	}
+}
+
+// TestDawdled: a client had a majority, and its attempt went on.
+func TestDawdled(t *testing.T) {
+	const said = "By 0.003s c1 had its keys on n1 n2, a majority, but "
+	for _, test := range []struct{ name, story, want string }{
+		{"from the first event on", `
+			0      c1 invoke acquire
+			0.001  n3 fault pause pause_n3
+			0.003  n1 set c1#1
+			0.003  n2 set c1#1
+			5      c1 fail acquire`, said + "n3 did not answer, and its attempt returned only at 5.000s."},
+		{"the clock of the node that was paused jumped, too", `
+			0      c1 invoke acquire
+			0.001  n3 fault pause pause_n3
+			0.002  n3 fault jump jump_n3_+1s
+			0.003  n1 set c1#1
+			0.003  n2 set c1#1
+			5      c1 fail acquire`, said + "n3 did not answer, and its attempt returned only at 5.000s."},
+		{"the node was paused only before", `
+			0      n3 fault pause pause_n3
+			0      c1 invoke acquire
+			0.001  n3 fault resume resume_n3
+			0.003  n1 set c1#1
+			0.003  n2 set c1#1
+			5      c1 fail acquire`, said + "its attempt returned only at 5.000s."},
+		{"the node answered at last", `
+			0      c1 invoke acquire
+			0.001  n3 fault stop stop_n3
+			0.003  n1 set c1#1
+			0.003  n2 set c1#1
+			4      c1 deliver n3 OK sent=3.9
+			5      c1 fail acquire`, said + "its attempt returned only at 5.000s."},
+		{"not for long", `
+			0      c1 invoke acquire
+			0.001  n3 fault pause pause_n3
+			0.003  n1 set c1#1
+			0.003  n2 set c1#1
+			2.503  c1 fail acquire`, ""},
+		{"the keys of two attempts", `
+			0      c1 invoke acquire
+			0.003  n1 set c1#1
+			0.004  n2 set c1#2
+			5      c1 fail acquire`, ""},
+		{"one key was gone when the other was set", `
+			0      c1 invoke acquire
+			0.003  n1 set c1#1
+			0.004  n1 lose c1#1
+			0.005  n2 set c1#1
+			5      c1 fail acquire`, ""},
+		{"another client had", `
+			0      c1 invoke acquire
+			0.003  n1 set c2#1
+			0.003  n2 set c2#1
+			5      c1 fail acquire`, ""},
+	} {
+		told(t, test.name, narrate(t, "nodes 3\n"+test.story, func(n *narrator) { n.dawdled("c1", 0, len(n.f.Events)-1) }), test.want)
+	}
+}
+
+// TestObstacles: the keys that lasted while somebody asked, and why nobody removed them.
+func TestObstacles(t *testing.T) {
+	const first = `
+		0     c1 invoke acquire
+		0.1   n1 set c1#1 until=60
+		0.2   c1 info acquire
+		`
+	const never = "The key of c1#1 was set on n1 at 0.100s, but c1 never had the lease."
+	for _, test := range []struct{ name, story, want string }{
+		{"never had the lease", first, never},
+		{"gave back another lease", first + "1 c1 invoke acquire\n1.1 n2 set c1#2\n1.1 n3 set c1#2\n1.2 c1 ok acquire c1#2 until=11\n" +
+			"2 c1 invoke release c1#2\n2.1 n2 delete c1#2\n2.1 n3 delete c1#2\n2.2 c1 ok release c1#2\n", never},
+		{"exited", first + "2 c1 info exit\n", never + "\nc1 exited at 2.000s, and never released c1#1."},
+		{"crashed", first + "2 c1 fault crash crash_c1\n", never + "\nc1 crashed at 2.000s, and never released c1#1."},
+		{"another exited", first + "2 c3 info exit\n", never},
+		{"asked for its release", first + "2 c1 invoke release c1#1\n2.1 c1 info release c1#1\n3 c1 info exit\n",
+			never + "\nc1 asked for the release of c1#1 at 2.000s, and got no answer; the key was not deleted."},
+		{"exited before that", first + "2 c1 info exit\n3 c1 invoke release c1#1\n3.1 c1 info release c1#1\n",
+			never + "\nc1 exited at 2.000s, and never released c1#1."},
+	} {
+		told(t, test.name, narrate(t, "nodes 3\n"+test.story+"20 c2 invoke acquire\n30 c2 fail acquire", func(n *narrator) {
+			last := len(n.f.Events) - 1
+			n.obstacles(last-1, last)
+		}), test.want)
+	}
+}
