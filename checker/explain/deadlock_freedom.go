@@ -19,14 +19,9 @@ func (n *narrator) tellStandstill() {
 			askers = append(askers, e.Process)
 		}
 	}
-	from := n.v.Events[0]
-	if asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != history.State }); asked >= 0 {
-		from = n.v.Events[asked]
-	}
+	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != history.State })
+	from := n.v.Events[max(asked, 0)]
 	to := n.before(len(n.f.Events), func(e history.Event) bool { return e.At <= n.v.At })
-	if to < from {
-		to = len(n.f.Events) - 1
-	}
 	for i := range to {
 		if n.nodes([]string{n.event(i).Process}) > 0 && (n.stands(i, from) || i > from && n.stands(i, to)) {
 			n.fault(step, i)
@@ -193,7 +188,7 @@ func (n *narrator) obstacles(from, to int) {
 			n.say(step, gone, beginnings(keys), "%s exited at %s, and never released %s.", client, n.time(gone), label)
 		}
 		last := n.before(to+1, func(e history.Event) bool {
-			return e.Kind == history.State && e.Op == history.Retime && e.Owner == label
+			return e.Op == history.Retime && e.Owner == label
 		})
 		switch {
 		case last > keys[0].From && !n.within(keys[0].From, last):

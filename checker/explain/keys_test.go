@@ -43,6 +43,9 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 		{"a late extension", c1 + "10.004 n1 expire c1#1 key=lock\n" + "11 c2 invoke acquire\n11.004 n1 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n" +
 			"11.1 c2 invoke release c2#1\n11.101 n1 delete c2#1 key=lock by=c2\n11.102 c2 ok release c2#1\n12 c1 invoke extend c1#1\n12.004 n1 set c1#1 key=lock until=22.004\n12.006 c1 ok extend c1#1 until=22\n13 c1 invoke write A c1#1\n13.001 resource accept A c1#1",
 			checker.ResourceExclusion, "c1 extended c1#1 at 12.006s, after it had ended, until 22.000s by its own clock."},
+		{"an extension of another's key", c1 + "10.004 n1 expire c1#1 key=lock\n" + "11 c2 invoke acquire\n11.004 n1 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n" +
+			"12 c1 invoke extend c1#1\n12.004 n1 deliver c1 PEXPIRE_lock_10000 sent=12\n12.004 n1 retime c2#1 key=lock until=22.004 by=c1\n12.006 c1 ok extend c1#1 until=22",
+			checker.OwnerOnly, "c1 changed the expiry of the key of c2#1 on n1 at 12.004s, in the extension of c1#1: PEXPIRE asks for no token."},
 		{"a key that was shortened", c1 + "1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=1.024\n1.006 c1 ok extend c1#1 until=11",
 			checker.NoLostVote, "c1 shortened the life of its own key of c1#1 on n1 at 1.004s, to a TTL of 20ms."},
 		{"a key that was shortened without an answer", c1 + "1 c1 invoke extend c1#1 ttl=3\n1.004 n1 retime c1#1 key=lock until=4.004\n1.006 c1 fail extend c1#1 ttl=3",

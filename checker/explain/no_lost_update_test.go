@@ -55,3 +55,26 @@ func TestLostNumber(t *testing.T) {
 		t.Errorf("%q, want %q at the end", told, want)
 	}
 }
+
+// TestOverwrote: what is known of a second increment that wrote the same number.
+func TestOverwrote(t *testing.T) {
+	const (
+		first  = "1 c1 invoke increment\n2 resource set 1 by=c1\n"
+		second = "4 resource over 1 by=c2\n5 c1 ok increment 1\n"
+		ok     = "5 c2 ok increment 1"
+		before = ", at 4.000s: it had read the number before, and one of the two was lost."
+		last   = "In the end the number was 1, after 2 increments that were acknowledged."
+	)
+	for _, test := range []struct{ name, story, want string }{
+		{"it began before", "0 c2 invoke increment\n" + first + second + ok, "c1 wrote 1 at 2.000s.\nc2 began to increment the number at 0.000s.\nc2 wrote 1 as well" + before},
+		{"it read before", "0 c2 invoke increment\n1 resource deliver c2 GET_counter\n" + first + second + ok,
+			"c1 wrote 1 at 2.000s.\nc2 began to increment the number at 0.000s, and read it at 1.000s.\nc2 wrote 1 as well" + before},
+		{"it read before it began", "0 resource deliver c2 GET_counter\n0 c2 invoke increment\n" + first + second + ok,
+			"c1 wrote 1 at 2.000s.\nc2 began to increment the number at 0.000s.\nc2 wrote 1 as well" + before},
+		{"it began after", first + "3 c2 invoke increment\n" + second + ok, "c1 wrote 1 at 2.000s.\nc2 wrote 1 as well, at 4.000s: one of the two was lost."},
+		{"nobody knows when it began", first + second + "5 c2 ok increment 1 -", "c1 wrote 1 at 2.000s.\nc2 wrote 1 as well, at 4.000s: one of the two was lost."},
+	} {
+		lines := narrate(t, strings.ReplaceAll(test.story, "by=", "key=counter by="), (*narrator).lostNumber) // in the order in which they are found
+		told(t, test.name, lines, test.want+"\n"+last)
+	}
+}

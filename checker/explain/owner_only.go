@@ -28,7 +28,7 @@ func (n *narrator) intrusion(i int) {
 	op := n.event(about)
 	own := n.meant(i, op)
 	set := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.State && (o.Op == history.Set || o.Op == history.Over) && o.Process == e.Process && o.Key == e.Key && o.Lease == e.Owner
+		return (o.Op == history.Set || o.Op == history.Over) && o.Process == e.Process && o.Key == e.Key && o.Lease == e.Owner
 	})
 	if own != nil {
 		n.grant(own, "")
