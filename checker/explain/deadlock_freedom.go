@@ -15,7 +15,7 @@ import (
 func (n *narrator) tellStandstill() {
 	var askers []string
 	for _, i := range n.v.Events {
-		if e := n.event(i); e.Op == history.Acquire && e.Kind != history.State && !slices.Contains(askers, e.Process) {
+		if e := n.event(i); e.Op == history.Acquire && !slices.Contains(askers, e.Process) {
 			askers = append(askers, e.Process)
 		}
 	}
@@ -107,7 +107,7 @@ func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults [
 			return e.Process == node && e.Kind == history.Injected && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
 		})
 		answer := n.after(in, func(e history.Event) bool {
-			return e.Kind == history.Message && e.Op == history.Deliver && e.By == node && e.Process == client
+			return e.Op == history.Deliver && e.By == node && e.Process == client
 		})
 		if fault >= 0 && n.stands(fault, i) && (answer < 0 || answer > end) {
 			nodes, faults = append(nodes, node), append(faults, fault)
@@ -253,7 +253,7 @@ func (n *narrator) repeated(client string, k facts.Life) {
 	request, _ := n.command(k.From)
 	failed := n.outcome(n.doing(client, k.From))
 	again := n.after(k.From, func(e history.Event) bool {
-		return e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.Node && e.By == client && e.Value == n.event(request).Value
+		return e.Op == history.Deliver && e.Process == k.Node && e.By == client && e.Value == n.event(request).Value
 	})
 	if again >= 0 && again < failed && n.event(failed).Kind == history.Fail {
 		n.say(step, again, []int{k.From, failed}, "At %s the same request of %s arrived at %s again, found the key, and was refused.",
@@ -308,7 +308,7 @@ func (n *narrator) misread(l *facts.Lease, k facts.Life) {
 		}
 	}
 	over := n.after(k.From, func(e history.Event) bool { return e.At >= l.End })
-	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == history.Acquire && n.event(i).Kind != history.State })
+	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == history.Acquire })
 	believed := n.validity(l, over)
 	until := n.event(believed).Until
 	if over < 0 || asked < 0 || until == history.NoEnd {
@@ -329,7 +329,7 @@ func (n *narrator) unreleased(released int, keys []facts.Life) {
 	text := fmt.Sprintf("%s asked for the release of %s at %s", e.Process, e.Lease, n.time(released))
 	at := func(op string) int {
 		i := n.after(released, func(o history.Event) bool {
-			return o.Kind == history.Message && o.Op == op && o.By == e.Process && slices.Contains(processes(keys), o.Process)
+			return o.Op == op && o.By == e.Process && slices.Contains(processes(keys), o.Process)
 		})
 		if i > done {
 			return -1
@@ -348,7 +348,7 @@ func (n *narrator) unreleased(released int, keys []facts.Life) {
 	how, events := n.releasing(released)
 	left := "the key"
 	if gone := n.after(released, func(o history.Event) bool {
-		return o.Kind == history.State && o.Op == history.Delete && o.Owner == e.Lease && !slices.Contains(processes(keys), o.Process)
+		return o.Op == history.Delete && o.Owner == e.Lease && !slices.Contains(processes(keys), o.Process)
 	}); gone >= 0 { // on another node, such as a primary that was replaced and kept running
 		left = "the key on " + strings.Join(processes(keys), " ")
 		events = append(events, append(beginnings(keys), gone)...)
@@ -359,7 +359,7 @@ func (n *narrator) unreleased(released int, keys []facts.Life) {
 // split tells how several clients kept each other from a majority: which nodes each had at the last key that was set.
 func (n *narrator) split(from, to int) {
 	for i := to; i > from; i-- {
-		if e := n.event(i); e.Kind != history.State || e.Op != history.Set || !slices.Contains(n.f.Meta.Nodes, e.Process) {
+		if e := n.event(i); e.Op != history.Set || !slices.Contains(n.f.Meta.Nodes, e.Process) {
 			continue
 		}
 		var texts []string

@@ -45,7 +45,7 @@ func TestDawdled(t *testing.T) {
 	for _, test := range []struct{ name, story, want string }{
 		{"from the first event on", `
 			0      c1 invoke acquire
-			0.001  n3 fault pause pause_n3
+			0.001  n3 fault stop stop_n3
 			0.003  n1 set c1#1
 			0.003  n2 set c1#1
 			5      c1 fail acquire`, said + "n3 did not answer, and its attempt returned only at 5.000s."},
@@ -65,11 +65,17 @@ func TestDawdled(t *testing.T) {
 			5      c1 fail acquire`, said + "its attempt returned only at 5.000s."},
 		{"the node answered at last", `
 			0      c1 invoke acquire
-			0.001  n3 fault stop stop_n3
+			0.001  n3 fault crash crash_n3
 			0.003  n1 set c1#1
 			0.003  n2 set c1#1
 			4      c1 deliver n3 OK sent=3.9
 			5      c1 fail acquire`, said + "its attempt returned only at 5.000s."},
+		{"the node crashed", `
+			0      c1 invoke acquire
+			0.001  n3 fault crash crash_n3
+			0.003  n1 set c1#1
+			0.003  n2 set c1#1
+			5      c1 fail acquire`, said + "n3 did not answer, and its attempt returned only at 5.000s."},
 		{"not for long", `
 			0      c1 invoke acquire
 			0.001  n3 fault pause pause_n3
@@ -121,5 +127,51 @@ func TestObstacles(t *testing.T) {
 			last := len(n.f.Events) - 1
 			n.obstacles(last-1, last)
 		}), test.want)
+	}
+}
+
+// TestPlanted: whether a key comes from a request that arrived when its acquire was over.
+func TestPlanted(t *testing.T) {
+	const gaveUp = "0 c1 invoke acquire\n1 c1 info acquire\n"
+	for _, test := range []struct{ name, story, want string }{
+		{"given up", gaveUp + "2 n1 set c1#1 sent=0.3", "the request had left at 0.300s, and the client had given up at 1.000s"},
+		{"given up as it left", gaveUp + "2 n1 set c1#1 sent=1", "the request had left at 1.000s, and the client had given up at 1.000s"},
+		{"failed", "0 c1 invoke acquire\n1 c1 fail acquire\n2 n1 set c1#1 sent=0.3", "the request had left at 0.300s, and the acquire had failed at 1.000s"},
+		{"returned, of two", gaveUp + "2 c1 invoke acquire\n3 c1 ok acquire c1#1 until=12\n4 n1 set c1#1 sent=2", "the request had left at 2.000s, and the acquire had returned at 3.000s"},
+		{"before it left", gaveUp + "2 n1 set c1#1 sent=1.5", ""},
+		{"after it arrived", "0 c1 invoke acquire\n0.5 n1 set c1#1 sent=0.3\n1 c1 fail acquire", ""},
+		{"never", "0 c1 invoke acquire\n0.5 n1 set c1#1 sent=0.3", ""},
+		{"never, and nobody knows when it left", "0 c1 invoke acquire\n0 n1 set c1#1", ""},
+		{"of another client", "0 c2 invoke acquire\n1 c2 fail acquire\n2 n1 set c1#1 sent=0.3", ""},
+		{"of another operation", "0 c1 invoke extend c1#1\n1 c1 fail extend c1#1\n2 n1 set c1#1 sent=0.3", ""},
+	} {
+		narrate(t, test.story, func(n *narrator) {
+			if got, _ := n.planted("c1", n.f.Lives[0]); got != test.want {
+				t.Errorf("%s: %q, want %q", test.name, got, test.want)
+			}
+		})
+	}
+}
+
+// TestUnheard: whether the reply to the request that set a key was lost.
+func TestUnheard(t *testing.T) {
+	const set = "0 c1 invoke acquire\n1 n1 set c1#1\n"
+	const lost = ": the reply was lost at 2.000s"
+	for _, test := range []struct{ name, story, want, fault string }{
+		{"lost", set + "2 c1 drop n1 OK sent=1", lost, ""},
+		{"too late for its client", set + "2 c1 late n1 OK sent=1", lost, ""},
+		{"it arrived", set + "2 c1 deliver n1 OK sent=1", "", ""},
+		{"nothing came", set, "", ""},
+		{"an earlier reply arrived after that", set + "1.5 c1 deliver n1 OK sent=0.9\n2 c1 drop n1 OK sent=1", lost, ""},
+		{"from another node", set + "1.5 c1 deliver n2 OK sent=1\n2 c1 drop n1 OK sent=1", lost, ""},
+		{"to another client", set + "1.5 c2 deliver n1 OK sent=1\n2 c1 drop n1 OK sent=1", lost, ""},
+		{"with its connection", set + "2 c1-n1 fault reset reset_c1-n1\n2 c1 drop n1 OK sent=1", lost, "The connections of c1 and n1 broke at 2.000s."},
+		{"after the connection of another broke", set + "2 c2-n1 fault reset reset_c2-n1\n2 c1 drop n1 OK sent=1", lost, ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) {
+			if got, _ := n.unheard("c1", n.f.Lives); got != test.want {
+				t.Errorf("%s: %q, want %q", test.name, got, test.want)
+			}
+		}), test.fault)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // tellIntrusion tells how a command of one client came to touch the key of another.
 func (n *narrator) tellIntrusion() {
 	n.intrusion(n.culprit(func(e history.Event) bool {
-		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete) && e.By != history.Client(e.Owner)
+		return (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete) && e.By != history.Client(e.Owner)
 	}))
 }
 
@@ -111,7 +111,7 @@ func (n *narrator) looked(about, i int) {
 	}
 	text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.Label), []int{had.From}
 	if told := n.after(read, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
+		return o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
 	}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
 		text, events = text+", and got the answer at "+n.time(told), append(events, told)
 	}
@@ -122,7 +122,7 @@ func (n *narrator) looked(about, i int) {
 func (n *narrator) command(i int) (int, string) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By
+		return o.Op == history.Deliver && o.Process == e.Process && o.By == e.By
 	})
 	for c := range strings.SplitSeq(n.event(j).Value, "; ") {
 		name, args, _ := strings.Cut(c, " ")
@@ -146,7 +146,7 @@ var blindly = map[string]string{
 func (n *narrator) look(about, i int) (int, *facts.Life) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By &&
+		return o.Op == history.Deliver && o.Process == e.Process && o.By == e.By &&
 			slices.Contains([]string{"GET " + e.Key, "TTL " + e.Key, "PTTL " + e.Key}, o.Value)
 	})
 	if about < 0 || j < about {

@@ -1,0 +1,24 @@
+package explain
+
+import "testing"
+
+// TestPauses: which pauses of a client between two events are told, and that a key expired meanwhile.
+func TestPauses(t *testing.T) {
+	const c1 = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
+	const expired = "The key of c1#1 expired on n1 at 10.100s."
+	for _, test := range []struct{ name, story, want string }{
+		{"that ended", c1 + "1 c1 fault pause pause_c1\n10.1 n1 expire c1#1\n12 c1 fault resume resume_c1", "From 1.000s to 12.000s c1 was paused.\nMeanwhile the key of c1#1 expired on n1 at 10.100s."},
+		{"that never ended", c1 + "1 c1 fault pause pause_c1\n10.1 n1 expire c1#1", "From 1.000s on c1 was paused.\nMeanwhile the key of c1#1 expired on n1 at 10.100s."},
+		{"that ended before the key expired", c1 + "1 c1 fault pause pause_c1\n6 c1 fault resume resume_c1\n10.1 n1 expire c1#1", "From 1.000s to 6.000s c1 was paused.\n" + expired},
+		{"that began after it", c1 + "10.1 n1 expire c1#1\n11 c1 fault pause pause_c1\n19 c1 fault resume resume_c1", "From 11.000s to 19.000s c1 was paused.\n" + expired},
+		{"that was short", c1 + "1 c1 fault pause pause_c1\n3.5 c1 fault resume resume_c1\n10.1 n1 expire c1#1", expired},
+		{"from before the lease", "0 c1 fault pause pause_c1\n5 c1 fault resume resume_c1\n5 c1 invoke acquire\n5.1 n1 set c1#1\n5.2 c1 ok acquire c1#1 until=15\n10.1 n1 expire c1#1", expired},
+		{"of another", c1 + "1 c2 fault pause pause_c2\n10.1 n1 expire c1#1\n12 c2 fault resume resume_c2", expired},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) {
+			l := n.f.Holds[0]
+			n.pauses(l.Client, l.ReturnEvent, len(n.f.Events))
+			n.expiry(n.f.Lives, "")
+		}), test.want)
+	}
+}
