@@ -172,20 +172,18 @@ func (n *narrator) obstacles(from, to int) {
 			n.say(step, keys[0].From, append(beginnings(keys), lost...), "%s of %s %s set on %s %s, but %s never had the lease%s.",
 				number(keys, "The key", "The keys"), label, number(keys, "was", "were"), where, n.when(beginnings(keys)), client, why)
 		}
-		gone := n.after(keys[0].From, func(e history.Event) bool {
-			return e.Process == client && (e.Kind == history.Injected && e.Op == "crash" || e.Kind == history.Info && e.Op == history.Exit)
+		left := n.after(keys[0].From, func(e history.Event) bool {
+			return e.Process == client && (e.Op == "crash" || e.Kind == history.Info && e.Op == history.Exit ||
+				e.Kind == history.Invoke && e.Op == history.Release && e.Lease == label)
 		})
-		released := n.after(keys[0].From, func(e history.Event) bool {
-			return e.Process == client && e.Op == history.Release && e.Lease == label && e.Kind == history.Invoke
-		})
-		switch {
-		case released >= 0 && (gone < 0 || released < gone):
-			n.unreleased(released, keys)
-		case gone >= 0 && n.event(gone).Op == "crash":
-			n.tellOnce(gone)
-			n.say(step, gone, beginnings(keys), "%s crashed at %s, and never released %s.", client, n.time(gone), label)
-		case gone >= 0:
-			n.say(step, gone, beginnings(keys), "%s exited at %s, and never released %s.", client, n.time(gone), label)
+		switch n.event(left).Op {
+		case history.Release:
+			n.unreleased(left, keys)
+		case "crash":
+			n.tellOnce(left)
+			n.say(step, left, beginnings(keys), "%s crashed at %s, and never released %s.", client, n.time(left), label)
+		case history.Exit:
+			n.say(step, left, beginnings(keys), "%s exited at %s, and never released %s.", client, n.time(left), label)
 		}
 		last := n.before(to+1, func(e history.Event) bool {
 			return e.Op == history.Retime && e.Owner == label

@@ -109,3 +109,22 @@ func TestCommand(t *testing.T) {
 		})
 	}
 }
+
+// TestIntrusion: which keys of its own a client had lost before it touched the key of another.
+func TestIntrusion(t *testing.T) {
+	const (
+		c1    = "nodes 3\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n10.1 n1 expire c1#1\n10.1 n2 expire c1#1\n"
+		c2    = "11 c2 invoke acquire\n11.1 n1 set c2#1\n11.1 n2 set c2#1\n"
+		got   = "11.2 c2 ok acquire c2#1 until=21\n"
+		end   = "12 c1 invoke release c1#1\n12.1 n1 delete c2#1 by=c1"
+		lease = "c1 was granted c1#1 on n1 n2 at 0.100s, and learnt of it at 0.200s, valid until 10.000s by its own clock.\n"
+		did   = "\nc1 deleted the key of c2#1 on n1 at 12.100s, in the release of c1#1."
+	)
+	for _, test := range []struct{ name, story, want string }{
+		{"of a lease", c1 + c2 + got + end, lease + "The keys of c1#1 expired on n1 n2 at 10.100s.\n" +
+			"c2 was granted c2#1 on n1 n2 at 11.100s, and learnt of it at 11.200s, valid until 21.000s by its own clock." + did},
+		{"of what is no lease yet", c1 + c2 + end, lease + "The key of c1#1 expired on n1 at 10.100s.\nc2 set its key of c2#1 on n1 at 11.100s." + did},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) { n.intrusion(len(n.f.Events) - 1) }), test.want)
+	}
+}

@@ -26,7 +26,7 @@ func (n *narrator) tellWrite() {
 	}
 	n.grant(l, "")
 	n.renewals(l, newer.GrantEvent)
-	sent := n.before(i+1, func(o history.Event) bool { return o.At <= e.Departure() })
+	sent := n.before(i, func(o history.Event) bool { return o.At <= e.Departure() })
 	n.pauses(l.Client, l.ReturnEvent, sent)
 	why := n.successions(l, newer)
 	n.clientClocks(l, newer)
