@@ -54,7 +54,7 @@ func (n *narrator) dawdled(client string, from, to int) {
 		end = len(n.f.Events) - 1
 	}
 	for _, last := range n.f.Lives {
-		if last.From < in || last.From > end || n.event(last.From).By != client {
+		if last.From > end || n.event(last.From).By != client {
 			continue
 		}
 		var keys []facts.Life

@@ -22,3 +22,13 @@ func TestPauses(t *testing.T) {
 		}), test.want)
 	}
 }
+
+// TestDelays: a link that is slow is told, and one that is no longer slow is not.
+func TestDelays(t *testing.T) {
+	for _, test := range []struct{ fault, want string }{
+		{"delay_c1-n1_5s", "From 0.000s on messages between c1 and n1 took 5s longer."},
+		{"delay_c1-n1_0s", ""},
+	} {
+		told(t, test.fault, narrate(t, "0 c1-n1 fault delay "+test.fault, func(n *narrator) { n.fault(step, 0) }), test.want)
+	}
+}
