@@ -103,6 +103,46 @@ func TestDawdled(t *testing.T) {
 	}
 }
 
+// TestAsking: the attempt that a client was making at event 3, or else its next.
+func TestAsking(t *testing.T) {
+	const before = "0 c1 invoke acquire\n1 c1 fail acquire\n1 c2 invoke acquire\n"
+	for _, test := range []struct {
+		name, story string
+		want        int
+	}{
+		{"it began then", before + "2 c1 invoke acquire\n9 c1 fail acquire", 3},
+		{"it began before", "0 c1 invoke acquire\n1 c2 invoke acquire\n1 c2 fail acquire\n2 c2 invoke wait\n9 c1 fail acquire", 0},
+		{"it began after", before + "2 c3 invoke acquire\n3 c1 invoke write A\n4 c2 fail acquire\n4 c2 invoke acquire\n5 c1 invoke acquire", 7},
+		{"never again", before + "2 c3 invoke acquire\n3 c1 invoke write A", -1},
+	} {
+		narrate(t, test.story, func(n *narrator) {
+			if got := n.asking("c1", 3); got != test.want {
+				t.Errorf("%s: event %d, want %d", test.name, got, test.want)
+			}
+		})
+	}
+	const long = "nodes 3\n0 c2 invoke acquire\n1 n1 set c2#1\n2 c1 invoke acquire\n2.1 n2 set c1#1\n2.1 n3 set c1#1\n9 c1 fail acquire"
+	told(t, "an attempt that began too late", narrate(t, long, func(n *narrator) { n.dawdled("c1", 0, 1) }), "")
+}
+
+// TestOverstayed: when the key of a violation had been set, for how long, and how long it stayed.
+func TestOverstayed(t *testing.T) {
+	const was = "was gone only at 30.000s."
+	for _, test := range []struct{ name, story, want string }{
+		{"set", "0 c1 invoke acquire\n1 n1 set c1#1 until=11\n30 n1 expire c1#1", "The key of c1#1 had been set on n1 at 1.000s for 10s, and " + was},
+		{"set on a node whose wall clock is ahead", "0 c1 invoke acquire\n1 n1 set c1#1 until=31 wall=20\n30 n1 expire c1#1", "The key of c1#1 had been set on n1 at 1.000s for 10s, and " + was},
+		{"copied", "0 c1 invoke acquire\n1 r1 set c1#1 until=11 by=n1\n30 r1 expire c1#1", "The key of c1#1 had been set on r1 at 1.000s, and " + was},
+		{"extended", "0 c1 invoke acquire\n1 n1 set c1#1 until=11\n1.1 c1 ok acquire c1#1 until=10\n5 n1 retime c1#1 until=15\n30 n1 expire c1#1", "The key of c1#1 had been extended on n1 at 5.000s for 10s, and " + was},
+		{"without an end, of no lease", "0 c1 invoke acquire\n1 n1 set c1#1 until=never\n30 n1 expire c1#1", "The key of c1#1 had been set on n1 at 1.000s, and " + was},
+		{"still there", "0 c1 invoke acquire\n1 n1 set c1#1 until=11\n30 c1 fail acquire", "The key of c1#1 had been set on n1 at 1.000s for 10s, and was still there at 30.000s."},
+	} {
+		told(t, test.name, narrate(t, "replica r1\n"+test.story, func(n *narrator) {
+			n.v.Events = []int{1}
+			n.overstayed()
+		}), test.want)
+	}
+}
+
 // TestObstacles: the keys that lasted while somebody asked, and why nobody removed them.
 func TestObstacles(t *testing.T) {
 	const first = `

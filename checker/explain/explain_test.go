@@ -1364,22 +1364,28 @@ func TestExplainPersistence(t *testing.T) {
 
 // A resource that does not compare tokens accepts a lower token after a higher one.
 func TestExplainUncheckedTokens(t *testing.T) {
-	h := handmade.History(t, `
-		0       c1 invoke acquire
-		0.004   n1 set c1#1
-		0.006   c1 ok acquire c1#1 until=10 fence=1
-		10.004  n1 expire c1#1
-		11      c2 invoke acquire
-		11.004  n1 set c2#1
-		11.006  c2 ok acquire c2#1 until=21 fence=2
-		12      resource accept B c2#1 fence=2
-		13      c1 invoke write A c1#1
-		13.001  resource accept A c1#1 fence=1`)
-	h.Meta.Resource = "plain"
-	v := found(h, checker.ResourceExclusion)
-	told := Story(facts.Of(h), v)
-	if len(told) < 2 || told[len(told)-2].Text != "The resource does not compare tokens: it accepted fence 1 after fence 2." {
-		t.Errorf("told %v", told)
+	for write, want := range map[string]string{
+		"12 resource accept B c2#1 fence=2": "The resource does not compare tokens: it accepted fence 1 after fence 2.",
+		"12 c2 invoke write B c2#1":         "At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease: no fence above 1 had reached it yet.",
+	} {
+		h := handmade.History(t, `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10 fence=1
+			1       resource accept A c1#1 fence=1
+			10.004  n1 expire c1#1
+			11      c2 invoke acquire
+			11.004  n1 set c2#1
+			11.006  c2 ok acquire c2#1 until=21 fence=2
+			`+write+`
+			13      c1 invoke write A c1#1
+			13.001  resource accept A c1#1 fence=1`)
+		h.Meta.Resource = "plain"
+		v := found(h, checker.ResourceExclusion)
+		told := Story(facts.Of(h), v)
+		if len(told) < 2 || told[len(told)-2].Text != want {
+			t.Errorf("told %v, want %q", told, want)
+		}
+		checkExplanation(t, h, v, told)
 	}
-	checkExplanation(t, h, v, told)
 }

@@ -30,3 +30,21 @@ func TestRenewals(t *testing.T) {
 		told(t, test.name, narrate(t, test.story+end, func(n *narrator) { n.renewals(&n.f.Holds[0], len(n.f.Events)-1) }), test.want)
 	}
 }
+
+// TestLateGrant: what kept a client from learning of its grant.
+func TestLateGrant(t *testing.T) {
+	const (
+		c1  = "0 c1 invoke acquire\n0.1 n1 set c1#1\n"
+		end = "6 c1 ok acquire c1#1 until=10"
+	)
+	for _, test := range []struct{ name, story, want string }{
+		{"a late reply", c1 + "6 c1 deliver n1 OK sent=0.1\n" + end, "A message that n1 had sent to c1 at 0.100s arrived only at 6.000s."},
+		{"a late message to another", c1 + "5 c2 deliver n1 OK sent=0.1\n" + end, ""},
+		{"a late reply to an earlier request", "0 c1 invoke read\n0.5 c1 fail read\n1 c1 invoke acquire\n1.1 n1 set c1#1\n5 c1 deliver n1 OK sent=0.5\n" + end, ""},
+		{"a prompt reply", c1 + "0.2 c1 deliver n1 OK sent=0.1\n" + end, ""},
+		{"a pause", c1 + "0.2 c1 fault pause pause_c1\n5.9 c1 fault resume resume_c1\n6 c1 deliver n1 OK sent=0.1\n" + end, "From 0.200s to 5.900s c1 was paused."},
+		{"not late", c1 + "2 c1 deliver n1 OK sent=0.1\n2.5 c1 ok acquire c1#1 until=10", ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) { n.delays(&n.f.Holds[0]) }), test.want)
+	}
+}

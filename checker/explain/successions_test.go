@@ -47,6 +47,22 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
+// TestOverwrittenInVain: a client overwrote a key in one attempt, and got the lock in the next.
+func TestOverwrittenInVain(t *testing.T) {
+	got := narrate(t, `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1 until=never
+		0.11 c1 ok acquire c1#1 until=10
+		4    c2 invoke acquire
+		5    n1 over c2#1 was=c1#1
+		5.1  c2 fail acquire
+		6    c2 invoke acquire
+		7    n1 over c2#2 was=c2#1
+		8    c2 ok acquire c2#2 until=17`, func(n *narrator) { n.successions(&n.f.Holds[0], &n.f.Holds[1]) })
+	told(t, "in vain", got, "c1 was granted c1#1 on n1 at 0.100s, valid until 10.000s by its own clock.\n"+
+		"c2 overwrote the key of c1#1 on n1 at 5.000s, in an acquire.\nc2 did not get the lock that way: its acquire failed at 5.100s.")
+}
+
 // TestElection: which of the Sentinels made the promotion with the last event of a story.
 func TestElection(t *testing.T) {
 	for _, test := range []struct{ name, story, want string }{
