@@ -31,6 +31,10 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 		{"an extension that its lock counts as longer", c1 + "5 c1 invoke extend c1#1\n5.004 n1 retime c1#1 key=lock until=12.004\n5.006 c1 ok extend c1#1 until=15\n12.004 n1 expire c1#1 key=lock\n" +
 			"12.5 c2 invoke acquire\n12.504 n1 set c2#1 key=lock until=22.504\n12.506 c2 ok acquire c2#1 until=22",
 			checker.LeaseExclusion, "By 5.004s c1 had given the key of c1#1 on n1 a TTL of 7s, which is less than it counted on."},
+		{"an extension with too short a TTL on several nodes", "nodes 3\n0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=10.004\n0.004 n2 set c1#1 key=lock until=10.004\n0.006 c1 ok acquire c1#1 until=10\n" +
+			"1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=1.014\n1.004 n2 retime c1#1 key=lock until=1.014\n1.006 c1 ok extend c1#1 until=11\n1.014 n1 expire c1#1 key=lock\n1.014 n2 expire c1#1 key=lock\n" +
+			"6 c2 invoke acquire\n6.004 n1 set c2#1 key=lock until=16.004\n6.004 n2 set c2#1 key=lock until=16.004\n6.006 c2 ok acquire c2#1 until=16",
+			checker.LeaseExclusion, "By 1.004s c1 had given the keys of c1#1 on n1 n2 a TTL of 10ms, which is less than it counted on."},
 		{"work in time", c1 + "5 n1 delete c1#1 key=lock by=c3\n" + end + "7 c1 invoke write A c1#1\n7.001 resource accept A c1#1 sent=7",
 			checker.ResourceExclusion, "No broken assumption explains this: the lock itself is at fault."},
 		{"work that begins as the lease ends", c1 + "10 c1 invoke write A c1#1\n10.004 n1 expire c1#1 key=lock\n10.005 c2 invoke acquire\n10.006 n1 set c2#1 key=lock until=20.006\n10.007 c2 ok acquire c2#1 until=20\n10.008 resource accept A c1#1 sent=10.001",

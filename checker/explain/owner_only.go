@@ -112,7 +112,7 @@ func (n *narrator) looked(about, i int) {
 	text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.Label), []int{had.From}
 	if told := n.after(read, func(o history.Event) bool {
 		return o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
-	}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
+	}); told < i && n.long(n.event(told).At-n.event(read).At) {
 		text, events = text+", and got the answer at "+n.time(told), append(events, told)
 	}
 	n.say(step, read, events, "%s.", text)

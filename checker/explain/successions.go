@@ -202,7 +202,7 @@ func (n *narrator) lost(what, process string, from, to int) {
 		return e.Kind == history.Injected && e.Process == process && (e.Op == "crash" || e.Op == "stop" || e.Op == "follow")
 	})
 	back := n.before(to+1, func(e history.Event) bool {
-		return e.Kind == history.Injected && e.Process == process && e.Op == "restart"
+		return e.Process == process && e.Op == "restart"
 	})
 	n.cause = append(n.cause, crash, to)
 	switch {
