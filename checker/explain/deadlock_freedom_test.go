@@ -160,6 +160,10 @@ func TestObstacles(t *testing.T) {
 		{"another exited", first + "2 c3 info exit\n", never},
 		{"asked for its release", first + "2 c1 invoke release c1#1\n2.1 c1 info release c1#1\n3 c1 info exit\n",
 			never + "\nc1 asked for the release of c1#1 at 2.000s, and got no answer; the key was not deleted."},
+		{"asked, and got an answer, but nothing of what it sent later", first + "2 c1 invoke release c1#1\n2.1 c1 info release c1#1\n3 n1 drop c1 DEL_lock\n",
+			never + "\nc1 asked for the release of c1#1 at 2.000s, and got no answer; the key was not deleted."},
+		{"asked in vain", first + "2 c1 invoke release c1#1\n2.1 n1 drop c1 DEL_lock\n2.2 c1 info release c1#1\n",
+			never + "\nc1 asked for the release of c1#1 at 2.000s, and the request was lost on its way to n1."},
 		{"exited before that", first + "2 c1 info exit\n3 c1 invoke release c1#1\n3.1 c1 info release c1#1\n",
 			never + "\nc1 exited at 2.000s, and never released c1#1."},
 	} {
@@ -213,5 +217,20 @@ func TestUnheard(t *testing.T) {
 				t.Errorf("%s: %q, want %q", test.name, got, test.want)
 			}
 		}), test.fault)
+	}
+}
+
+// TestSplit: the last instant at which several clients kept each other from a majority.
+func TestSplit(t *testing.T) {
+	const begin = "nodes 3\n0 c1 invoke acquire\n0 c2 invoke acquire\n0 c3 invoke acquire\n1 n1 set c1#1\n"
+	const end = "9 c1 fail acquire\n9 c2 fail acquire\n9 c3 fail acquire"
+	for _, test := range []struct{ name, story, want string }{
+		{"two", begin + "2 n2 set c2#1\n" + end, "Nobody had a majority: at 2.000s c1#1 had n1 and c2#1 had n2."},
+		{"three", begin + "2 n2 set c2#1\n3 n3 set c3#1\n" + end, "Nobody had a majority: at 3.000s c1#1 had n1, c2#1 had n2 and c3#1 had n3."},
+		{"one has a majority", begin + "1 n2 set c1#1\n2 n3 set c2#1\n" + end, ""},
+		{"one alone", begin + end, ""},
+		{"one after the other", begin + "1.5 n1 delete c1#1\n2 n2 set c2#1\n" + end, ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) { n.split(0, len(n.f.Events)-1) }), test.want)
 	}
 }

@@ -61,6 +61,9 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 		{"an extension of another's key", c1 + "10.004 n1 expire c1#1 key=lock\n" + "11 c2 invoke acquire\n11.004 n1 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n" +
 			"12 c1 invoke extend c1#1\n12.004 n1 deliver c1 PEXPIRE_lock_10000 sent=12\n12.004 n1 retime c2#1 key=lock until=22.004 by=c1\n12.006 c1 ok extend c1#1 until=22",
 			checker.OwnerOnly, "c1 changed the expiry of the key of c2#1 on n1 at 12.004s, in the extension of c1#1: PEXPIRE asks for no token."},
+		{"a key that was deleted before another was set", "nodes 3\n0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=10.004\n0.004 n2 set c1#1 key=lock until=10.004\n0.006 c1 ok acquire c1#1 until=10\n" +
+			"1 n1 delete c1#1 key=lock by=c1 sent=0.9\n2 n3 set c1#1 key=lock until=10.004 sent=0.003",
+			checker.NoLostVote, "The lease kept the key on n2."},
 		{"a key that was shortened", c1 + "1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=1.024\n1.006 c1 ok extend c1#1 until=11",
 			checker.NoLostVote, "c1 shortened the life of its own key of c1#1 on n1 at 1.004s, to a TTL of 20ms."},
 		{"a key that was shortened without an answer", c1 + "1 c1 invoke extend c1#1 ttl=3\n1.004 n1 retime c1#1 key=lock until=4.004\n1.006 c1 fail extend c1#1 ttl=3",
@@ -77,5 +80,25 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			t.Errorf("%s: told\n%v\nwithout %q", c.name, told, c.want)
 		}
 		checkExplanation(t, h, v, told)
+	}
+}
+
+// TestUnanswered: whether the command that set a deadline with event 1 belongs to an extension that did not succeed.
+func TestUnanswered(t *testing.T) {
+	for _, test := range []struct {
+		name, story, want string
+	}{
+		{"no answer", "0 c1 invoke extend c1#1\n1 n1 retime c1#1\n2 c1 info extend c1#1", "no answer"},
+		{"no answer yet", "0 c1 invoke extend c1#1\n1 n1 retime c1#1", "no answer"},
+		{"an error", "0 c1 invoke extend c1#1\n1 n1 retime c1#1\n2 c1 fail extend c1#1", "only an error"},
+		{"it succeeded", "0 c1 invoke extend c1#1\n1 n1 retime c1#1\n2 c1 ok extend c1#1", ""},
+		{"it is another operation", "0 c1 invoke write A\n1 n1 retime c1#1\n2 c1 info write A", ""},
+		{"an extension by another", "0 c2 invoke extend c2#1\n1 n1 retime c1#1\n2 c2 info extend c2#1", ""},
+	} {
+		narrate(t, test.story, func(n *narrator) {
+			if asked, got := n.unanswered(1); got != test.want || (asked == 0) != (test.want != "") {
+				t.Errorf("%s: event %d, %q, want %q", test.name, asked, got, test.want)
+			}
+		})
 	}
 }

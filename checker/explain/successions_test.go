@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"lockstep/checker"
 	"lockstep/sim/history"
 )
 
@@ -74,5 +75,51 @@ func TestElection(t *testing.T) {
 	} {
 		got := narrate(t, "replica r1\n"+test.story+"2 r1 promote n1\n3 s3 odown n1", func(n *narrator) { n.election("n1", -1, len(n.f.Events)-2) })
 		told(t, test.name, got, test.want)
+	}
+}
+
+// TestUnrenewed: a broken link is told if it kept a lease from being renewed.
+func TestUnrenewed(t *testing.T) {
+	const (
+		c1  = "0 c1 invoke acquire\n0.1 n1 set c1#1 until=10.1\n0.2 c1 ok acquire c1#1 until="
+		cut = "2 c1-n1 fault cut cut_c1-n1\n10.1 n1 expire c1#1"
+	)
+	for _, test := range []struct {
+		name, story string
+		broken      checker.Assumption
+		want        string
+	}{
+		{"a lock that renews", c1 + "never renews\n" + cut, checker.BoundedDelay, "From 2.000s on messages between c1 and n1 did not get through."},
+		{"a lock that has renewed", c1 + "10\n1 c1 ok extend c1#1 until=11\n" + cut, checker.BoundedDelay, "From 2.000s on messages between c1 and n1 did not get through."},
+		{"a lock that does not renew", c1 + "10\n" + cut, checker.BoundedDelay, ""},
+		{"something else is to blame", c1 + "never renews\n" + cut, checker.BoundedPause, ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) {
+			n.v.Assumption = test.broken
+			if got := n.unrenewed(&n.f.Holds[0], n.f.Lives); got != (test.want != "") {
+				t.Errorf("%s: told %v", test.name, got)
+			}
+		}), test.want)
+	}
+}
+
+// TestCutShort: which keys of a lease were gone before its client learned of a grant that nobody saw.
+func TestCutShort(t *testing.T) {
+	const begin = "nodes 3\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=10.1\n"
+	for _, test := range []struct {
+		name, story string
+		early, lost int
+	}{
+		{"lost", begin + "0.2 n1 lose c1#1\n0.3 n2 set c1#1 until=10.3\n", 0, 1},
+		{"expired too early", begin + "0.2 n1 expire c1#1 wall=20\n0.3 n2 set c1#1 until=10.3\n", 1, 0},
+		{"deleted", begin + "0.2 n1 delete c1#1 by=c2\n0.3 n2 set c1#1 until=10.3\n", 0, 0},
+		{"lost of a majority", begin + "0.1 n2 set c1#1 until=10.1\n0.1 n3 set c1#1 until=10.1\n0.2 n1 lose c1#1\n", 0, 0},
+		{"still there", begin, 0, 0},
+	} {
+		narrate(t, test.story+"0.4 c1 ok acquire c1#1 until=10\n5 n2 lose c1#1", func(n *narrator) {
+			if early, lost := n.cutShort(&n.f.Holds[0]); len(early) != test.early || len(lost) != test.lost {
+				t.Errorf("%s: %v expired, %v lost", test.name, early, lost)
+			}
+		})
 	}
 }
