@@ -1146,8 +1146,9 @@ func TestExplain(t *testing.T) {
 			3       n1 fault restart restart_n1_empty
 			3       n1 lose key=lock:fence
 			4       c2 invoke acquire
+			4.001   n1 set 33 key=lock:fence by=c2
 			4.001   n1 set c2#1
-			4.002   c2 ok acquire c2#1 until=14`, events: []int{2, 11},
+			4.002   c2 ok acquire c2#1 until=14`, events: []int{2, 12},
 			want: `
 			c1 was granted c1#1 on n1 at 0.004s with fence 33, valid until 10.000s by its own clock.
 			n1 crashed at 2.000s and came back at 3.000s.

@@ -1,6 +1,10 @@
 package explain
 
-import "testing"
+import (
+	"testing"
+
+	"lockstep/checker"
+)
 
 // TestPauses: which pauses of a client between two events are told, and that a key expired meanwhile.
 func TestPauses(t *testing.T) {
@@ -31,4 +35,35 @@ func TestDelays(t *testing.T) {
 	} {
 		told(t, test.fault, narrate(t, "0 c1-n1 fault delay "+test.fault, func(n *narrator) { n.fault(step, 0) }), test.want)
 	}
+}
+
+// TestClientClocks: which wrong clock of two clients is told, if none was told yet.
+func TestClientClocks(t *testing.T) {
+	const (
+		c1   = "0.1 c1 invoke acquire\n0.2 n1 set c1#1\n0.3 c1 ok acquire c1#1 until=10\n"
+		c2   = "10.2 n1 expire c1#1\n11 c2 invoke acquire\n11.1 n1 set c2#1\n11.2 c2 ok acquire c2#1 until=21\n"
+		slow = " fault drift drift_c1_-500ppm ppm=-500\n"
+	)
+	for _, test := range []struct {
+		name, story string
+		broken      checker.Assumption
+		want        string
+	}{
+		{"of the first, from before", "0 c1" + slow + c1 + c2, checker.BoundedClockError, "From 0.000s on the clocks of c1 ran slow by 500 ppm."},
+		{"of the first, since then", c1 + "1 c1" + slow + c2, checker.BoundedClockError, "From 1.000s on the clocks of c1 ran slow by 500 ppm."},
+		{"of the second, which jumped before", "0 c2 fault jump jump_c2_+20s\n" + c1 + c2, checker.BoundedClockError, "The wall clock of c2 jumped forward by 20s at 0.000s."},
+		{"of the first, which jumped before", "0 c1 fault jump jump_c1_+20s\n" + c1 + c2, checker.BoundedClockError, ""},
+		{"too late", c1 + c2 + "12 c1" + slow, checker.BoundedClockError, ""},
+		{"something else is to blame", "0 c1" + slow + c1 + c2, checker.BoundedPause, ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) {
+			n.v.Assumption = test.broken
+			n.clientClocks(&n.f.Holds[0], &n.f.Holds[1])
+		}), test.want)
+	}
+	told(t, "another was told", narrate(t, "0 n1 fault jump jump_n1_+20s\n0 c1"+slow+c1+c2, func(n *narrator) {
+		n.v.Assumption = checker.BoundedClockError
+		n.fault(step, 0)
+		n.clientClocks(&n.f.Holds[0], &n.f.Holds[1])
+	}), "The wall clock of n1 jumped forward by 20s at 0.000s.")
 }

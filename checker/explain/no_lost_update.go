@@ -10,7 +10,7 @@ import (
 // tellLostUpdate tells how an update that was based on a value read before came to be overwritten.
 func (n *narrator) tellLostUpdate() {
 	for _, i := range n.v.Events {
-		if e := n.event(i); e.Kind == history.OK && e.Op == history.Update {
+		if e := n.event(i); e.Op == history.Update {
 			if j := n.before(i, func(o history.Event) bool {
 				return o.Op == history.Accept && o.Word == e.Value && o.By == e.Process
 			}); j >= 0 && n.lostWord(j) {

@@ -72,6 +72,10 @@ func TestOverwrote(t *testing.T) {
 		{"it read before it began", "0 resource deliver c2 GET_counter\n0 c2 invoke increment\n" + first + second + ok,
 			"c1 wrote 1 at 2.000s.\nc2 began to increment the number at 0.000s.\nc2 wrote 1 as well" + before},
 		{"it began after", first + "3 c2 invoke increment\n" + second + ok, "c1 wrote 1 at 2.000s.\nc2 wrote 1 as well, at 4.000s: one of the two was lost."},
+		{"under a lease that was over", "0 c1 invoke acquire\n0.004 n1 set c1#1\n0.006 c1 ok acquire c1#1 until=10\n1 c1 invoke increment c1#1\n10.1 n1 expire c1#1\n" +
+			"11 c2 invoke acquire\n11.004 n1 set c2#1\n11.006 c2 ok acquire c2#1 until=21\n12 c2 invoke increment c2#1\n13 resource set 1 by=c2\n14 c2 ok increment 1 c2#1\n15 resource over 1 by=c1\n16 c1 ok increment 1 c1#1",
+			"c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.\nThe key of c1#1 expired on n1 at 10.100s.\nc2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.\n" +
+				"c2 wrote 1 at 13.000s.\nc1 began to increment the number at 1.000s.\nc1 wrote 1 as well, at 15.000s: it had read the number before, and one of the two was lost."},
 		{"nobody knows when it began", first + second + "5 c2 ok increment 1 -", "c1 wrote 1 at 2.000s.\nc2 wrote 1 as well, at 4.000s: one of the two was lost."},
 	} {
 		lines := narrate(t, strings.ReplaceAll(test.story, "by=", "key=counter by="), (*narrator).lostNumber) // in the order in which they are found

@@ -68,6 +68,7 @@ func TestOverwrittenInVain(t *testing.T) {
 func TestElection(t *testing.T) {
 	for _, test := range []struct{ name, story, want string }{
 		{"elected", "1 s1 sdown n1\n1.1 s2 sdown n1\n1.2 s2 odown n1\n1.3 s2 leader n1\n", "s1 s2 considered n1 down from 1.000s on; s2 learnt at 1.200s that a quorum did, and was elected at 1.300s."},
+		{"one that changed its mind twice", "1 s1 sdown n1\n1.05 s1 sdown n1\n1.1 s2 sdown n1\n1.2 s2 odown n1\n", "s1 s2 considered n1 down from 1.000s on; s2 learnt at 1.200s that a quorum did."},
 		{"not visibly", "1.2 s2 odown n1\n", "At 1.200s s2 learnt that a quorum considered n1 down."},
 		{"another node", "1 s1 sdown n2\n1.2 s1 odown n2\n1.3 s1 leader n2\n", ""},
 		{"nobody agreed", "1 s1 sdown n1\n", ""},
@@ -100,6 +101,28 @@ func TestUnrenewed(t *testing.T) {
 				t.Errorf("%s: told %v", test.name, got)
 			}
 		}), test.want)
+	}
+}
+
+// TestSuccessionWithoutRenewal: a key that expired because a link was broken.
+func TestSuccessionWithoutRenewal(t *testing.T) {
+	for broken, want := range map[checker.Assumption]string{
+		checker.BoundedDelay: "From 2.000s on messages between c1 and n1 did not get through.\nThe key of c1#1 expired on n1 at 10.100s, since no renewal had come in time.",
+		checker.BoundedPause: "The key of c1#1 expired on n1 at 10.100s.",
+	} {
+		got := narrate(t, `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			2    c1-n1 fault cut cut_c1-n1
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			11.1 n1 set c2#1 until=21.1
+			11.2 c2 ok acquire c2#1 until=never renews`, func(n *narrator) {
+			n.v.Assumption = broken
+			n.successions(&n.f.Holds[0], &n.f.Holds[1])
+		})
+		told(t, string(broken), got, want)
 	}
 }
 
