@@ -14,7 +14,7 @@ import (
 // that was not answered or by another command. If it had asked for enough then, but relied on more later, moved says so in the end.
 func (n *narrator) shorter(l *facts.Lease, expired []facts.Life) (moved func()) {
 	moved = func() {}
-	if l = n.f.Lease(l.Label); n.v.Assumption != checker.None || l.Renews { // the first hold, before any late extension
+	if l = n.f.Lease(l.Label); n.v.Assumption != checker.None { // the first hold, before any late extension
 		return moved
 	}
 	over := func(k facts.Life, told int) bool { // whether the client was told an end after that of the key
