@@ -153,6 +153,7 @@ func TestObstacles(t *testing.T) {
 	const never = "The key of c1#1 was set on n1 at 0.100s, but c1 never had the lease."
 	for _, test := range []struct{ name, story, want string }{
 		{"never had the lease", first, never},
+		{"nor had another client", first + "0.3 c3 invoke acquire\n0.4 n2 set c3#1 until=60\n0.5 c3 info acquire\n", never + "\nThe key of c3#1 was set on n2 at 0.400s, but c3 never had the lease."},
 		{"gave back another lease", first + "1 c1 invoke acquire\n1.1 n2 set c1#2\n1.1 n3 set c1#2\n1.2 c1 ok acquire c1#2 until=11\n" +
 			"2 c1 invoke release c1#2\n2.1 n2 delete c1#2\n2.1 n3 delete c1#2\n2.2 c1 ok release c1#2\n", never},
 		{"exited", first + "2 c1 info exit\n", never + "\nc1 exited at 2.000s, and never released c1#1."},

@@ -37,6 +37,8 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			checker.LeaseExclusion, "By 1.004s c1 had given the keys of c1#1 on n1 n2 a TTL of 10ms, which is less than it counted on."},
 		{"work in time", c1 + "5 n1 delete c1#1 key=lock by=c3\n" + end + "7 c1 invoke write A c1#1\n7.001 resource accept A c1#1 sent=7",
 			checker.ResourceExclusion, "No broken assumption explains this: the lock itself is at fault."},
+		{"work after the release, and after the lease", c1 + "5 c1 invoke release c1#1\n5.001 n1 delete c1#1 key=lock\n5.002 c1 ok release c1#1\n" + end + "11 c1 invoke write A c1#1\n11.001 resource accept A c1#1 sent=11",
+			checker.ResourceExclusion, "No broken assumption explains this: the lock itself is at fault."},
 		{"work that begins as the lease ends", c1 + "10 c1 invoke write A c1#1\n10.004 n1 expire c1#1 key=lock\n10.005 c2 invoke acquire\n10.006 n1 set c2#1 key=lock until=20.006\n10.007 c2 ok acquire c2#1 until=20\n10.008 resource accept A c1#1 sent=10.001",
 			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease."},
 		{"a lease that moved alone", "0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=5.004\n0.006 c1 ok acquire c1#1 until=5\n4 c1 invoke extend c1#1\n4.006 c1 ok extend c1#1 until=14\n5.004 n1 expire c1#1 key=lock\n" + end,

@@ -16,6 +16,7 @@ func TestStored(t *testing.T) {
 		{"its command, which changed nothing", invoke + "2 resource deliver c1 SET_counter_5\n" + ok, 1},
 		{"a command with options", invoke + "2 resource deliver c1 MULTI;_SET_counter_5;_EXEC\n" + ok, 1},
 		{"a command with another number", invoke + "2 resource deliver c1 SET_counter_55\n" + ok, 2},
+		{"its change, and a late one of an increment that it had given up", invoke + "2 resource set 5 by=c1\n2.5 resource over 4 by=c1 sent=0.5\n" + ok, 1},
 		{"a change of another", invoke + "2 resource set 5 by=c2\n" + ok, 2},
 		{"a change before it", "0 resource set 5 by=c1\n" + invoke + ok, 2},
 		{"an outcome alone", "3 c1 ok increment 5 -", 0},
