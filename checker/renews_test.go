@@ -165,6 +165,17 @@ func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 			15   c1 info lost c1#1
 			16   n1 deliver c1 sent=10.2`,
 			want: []string{"c2 held c2#1 from 11.200s without end, while c1 held c1#1 from 0.200s to 15.000s [none]"}},
+		{name: "a slow message from shortly before it was over", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			10.1 n1 expire c1#1
+			11   c2 invoke acquire
+			11.1 n1 set c2#1 until=21.1
+			11.2 c2 ok acquire c2#1 until=never renews
+			15   n1 deliver c1 sent=9
+			16   c1 info lost c1#1`,
+			want: []string{"c2 held c2#1 from 11.200s without end, while c1 held c1#1 from 0.200s to 16.000s [none]"}},
 		{name: "a slow message from before the key was given its end", story: `
 			0    c2 invoke acquire
 			6    c2 fail acquire

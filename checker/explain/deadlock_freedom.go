@@ -15,18 +15,13 @@ import (
 func (n *narrator) tellStandstill() {
 	var askers []string
 	for _, i := range n.v.Events {
-		if e := n.event(i); e.Op == history.Acquire && e.Kind != history.State && !slices.Contains(askers, e.Process) {
+		if e := n.event(i); e.Op == history.Acquire && !slices.Contains(askers, e.Process) {
 			askers = append(askers, e.Process)
 		}
 	}
-	from := n.v.Events[0]
-	if asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != history.State }); asked >= 0 {
-		from = n.v.Events[asked]
-	}
+	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != history.State })
+	from := n.v.Events[max(asked, 0)]
 	to := n.before(len(n.f.Events), func(e history.Event) bool { return e.At <= n.v.At })
-	if to < from {
-		to = len(n.f.Events) - 1
-	}
 	for i := range to {
 		if n.nodes([]string{n.event(i).Process}) > 0 && (n.stands(i, from) || i > from && n.stands(i, to)) {
 			n.fault(step, i)
@@ -59,7 +54,7 @@ func (n *narrator) dawdled(client string, from, to int) {
 		end = len(n.f.Events) - 1
 	}
 	for _, last := range n.f.Lives {
-		if last.From < in || last.From > end || n.event(last.From).By != client {
+		if last.From > end || n.event(last.From).By != client {
 			continue
 		}
 		var keys []facts.Life
@@ -112,7 +107,7 @@ func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults [
 			return e.Process == node && e.Kind == history.Injected && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
 		})
 		answer := n.after(in, func(e history.Event) bool {
-			return e.Kind == history.Message && e.Op == history.Deliver && e.By == node && e.Process == client
+			return e.Op == history.Deliver && e.By == node && e.Process == client
 		})
 		if fault >= 0 && n.stands(fault, i) && (answer < 0 || answer > end) {
 			nodes, faults = append(nodes, node), append(faults, fault)
@@ -177,23 +172,21 @@ func (n *narrator) obstacles(from, to int) {
 			n.say(step, keys[0].From, append(beginnings(keys), lost...), "%s of %s %s set on %s %s, but %s never had the lease%s.",
 				number(keys, "The key", "The keys"), label, number(keys, "was", "were"), where, n.when(beginnings(keys)), client, why)
 		}
-		gone := n.after(keys[0].From, func(e history.Event) bool {
-			return e.Process == client && (e.Kind == history.Injected && e.Op == "crash" || e.Kind == history.Info && e.Op == history.Exit)
+		left := n.after(keys[0].From, func(e history.Event) bool {
+			return e.Process == client && (e.Op == "crash" || e.Kind == history.Info && e.Op == history.Exit ||
+				e.Kind == history.Invoke && e.Op == history.Release && e.Lease == label)
 		})
-		released := n.after(keys[0].From, func(e history.Event) bool {
-			return e.Process == client && e.Op == history.Release && e.Lease == label && e.Kind == history.Invoke
-		})
-		switch {
-		case released >= 0 && (gone < 0 || released < gone):
-			n.unreleased(released, keys)
-		case gone >= 0 && n.event(gone).Op == "crash":
-			n.tellOnce(gone)
-			n.say(step, gone, beginnings(keys), "%s crashed at %s, and never released %s.", client, n.time(gone), label)
-		case gone >= 0:
-			n.say(step, gone, beginnings(keys), "%s exited at %s, and never released %s.", client, n.time(gone), label)
+		switch n.event(left).Op {
+		case history.Release:
+			n.unreleased(left, keys)
+		case "crash":
+			n.tellOnce(left)
+			n.say(step, left, beginnings(keys), "%s crashed at %s, and never released %s.", client, n.time(left), label)
+		case history.Exit:
+			n.say(step, left, beginnings(keys), "%s exited at %s, and never released %s.", client, n.time(left), label)
 		}
 		last := n.before(to+1, func(e history.Event) bool {
-			return e.Kind == history.State && e.Op == history.Retime && e.Owner == label
+			return e.Op == history.Retime && e.Owner == label
 		})
 		switch {
 		case last > keys[0].From && !n.within(keys[0].From, last):
@@ -221,7 +214,7 @@ func (n *narrator) planted(client string, k facts.Life) (late string, signs []in
 		return e.Process == client && e.Kind == history.Invoke && e.Op == history.Acquire && e.At <= left
 	})
 	out := n.outcome(in)
-	if in < 0 || out < 0 || out > k.From || n.event(out).At < left {
+	if out < 0 || out > k.From || n.event(out).At < left {
 		return "", nil
 	}
 	how := map[history.Kind]string{history.OK: "the acquire had returned", history.Fail: "the acquire had failed", history.Info: "the client had given up"}[n.event(out).Kind]
@@ -258,7 +251,7 @@ func (n *narrator) repeated(client string, k facts.Life) {
 	request, _ := n.command(k.From)
 	failed := n.outcome(n.doing(client, k.From))
 	again := n.after(k.From, func(e history.Event) bool {
-		return e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.Node && e.By == client && e.Value == n.event(request).Value
+		return e.Op == history.Deliver && e.Process == k.Node && e.By == client && e.Value == n.event(request).Value
 	})
 	if again >= 0 && again < failed && n.event(failed).Kind == history.Fail {
 		n.say(step, again, []int{k.From, failed}, "At %s the same request of %s arrived at %s again, found the key, and was refused.",
@@ -313,7 +306,7 @@ func (n *narrator) misread(l *facts.Lease, k facts.Life) {
 		}
 	}
 	over := n.after(k.From, func(e history.Event) bool { return e.At >= l.End })
-	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == history.Acquire && n.event(i).Kind != history.State })
+	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == history.Acquire })
 	believed := n.validity(l, over)
 	until := n.event(believed).Until
 	if over < 0 || asked < 0 || until == history.NoEnd {
@@ -334,7 +327,7 @@ func (n *narrator) unreleased(released int, keys []facts.Life) {
 	text := fmt.Sprintf("%s asked for the release of %s at %s", e.Process, e.Lease, n.time(released))
 	at := func(op string) int {
 		i := n.after(released, func(o history.Event) bool {
-			return o.Kind == history.Message && o.Op == op && o.By == e.Process && slices.Contains(processes(keys), o.Process)
+			return o.Op == op && o.By == e.Process && slices.Contains(processes(keys), o.Process)
 		})
 		if i > done {
 			return -1
@@ -353,7 +346,7 @@ func (n *narrator) unreleased(released int, keys []facts.Life) {
 	how, events := n.releasing(released)
 	left := "the key"
 	if gone := n.after(released, func(o history.Event) bool {
-		return o.Kind == history.State && o.Op == history.Delete && o.Owner == e.Lease && !slices.Contains(processes(keys), o.Process)
+		return o.Op == history.Delete && o.Owner == e.Lease && !slices.Contains(processes(keys), o.Process)
 	}); gone >= 0 { // on another node, such as a primary that was replaced and kept running
 		left = "the key on " + strings.Join(processes(keys), " ")
 		events = append(events, append(beginnings(keys), gone)...)
@@ -364,7 +357,7 @@ func (n *narrator) unreleased(released int, keys []facts.Life) {
 // split tells how several clients kept each other from a majority: which nodes each had at the last key that was set.
 func (n *narrator) split(from, to int) {
 	for i := to; i > from; i-- {
-		if e := n.event(i); e.Kind != history.State || e.Op != history.Set || !slices.Contains(n.f.Meta.Nodes, e.Process) {
+		if e := n.event(i); e.Op != history.Set || !slices.Contains(n.f.Meta.Nodes, e.Process) {
 			continue
 		}
 		var texts []string

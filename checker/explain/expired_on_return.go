@@ -37,9 +37,6 @@ func (n *narrator) tellReturn() {
 	}
 	n.say(step, i, nil, "Acquire handed %s to %s at %s, though it had ended at %s by the clock of %s, which read %s.",
 		l.Label, l.Client, n.time(i), history.Seconds(e.Until), l.Client, history.Seconds(e.Clock))
-	if used := n.after(i, func(o history.Event) bool {
-		return o.Kind == history.State && o.Op == history.Accept && o.Lease == l.Label
-	}); used >= 0 {
-		n.say(background, used, nil, "%s relied on it: the resource accepted %s under %s at %s.", l.Client, n.event(used).Value, l.Label, n.time(used))
-	}
+	used := n.after(i, func(o history.Event) bool { return o.Op == history.Accept && o.Lease == l.Label })
+	n.say(background, used, nil, "%s relied on it: the resource accepted %s under %s at %s.", l.Client, n.event(used).Value, l.Label, n.time(used))
 }

@@ -43,7 +43,8 @@ func Story(f *facts.Facts, v checker.Violation) []Sentence {
 // sentencesMost is the greatest number of sentences of a story.
 const sentencesMost = 10
 
-// A narrator writes the story of one violation.
+// A narrator writes the story of one violation. It knows most events by their operation alone: only release, promote and follow are
+// also the names of faults.
 type narrator struct {
 	f      *facts.Facts
 	v      checker.Violation

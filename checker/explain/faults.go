@@ -190,8 +190,8 @@ func (n *narrator) clientClocks(first, second *facts.Lease) {
 		}
 	}
 	if n.v.Assumption == checker.BoundedClockError {
-		n.clockFaultsOf(first.Client, max(first.InvokeEvent, 0), second.ReturnEvent, false)
-		n.clockFaultsOf(second.Client, max(second.InvokeEvent, 0), second.ReturnEvent, true)
+		n.clockFaultsOf(first.Client, first.InvokeEvent, second.ReturnEvent, false)
+		n.clockFaultsOf(second.Client, second.InvokeEvent, second.ReturnEvent, true)
 	}
 }
 

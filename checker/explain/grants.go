@@ -144,7 +144,7 @@ func (n *narrator) renewals(l *facts.Lease, i int) {
 // retimed says when a lock that does not report its renewals last renewed a lease's key before event i.
 func (n *narrator) retimed(l *facts.Lease, i int) {
 	last := n.before(i, func(e history.Event) bool {
-		return e.Kind == history.State && e.Op == history.Retime && e.Owner == l.Label && e.By == l.Client
+		return e.Op == history.Retime && e.Owner == l.Label && e.By == l.Client
 	})
 	if l.Renewed && last > l.ReturnEvent {
 		n.say(detail, last, nil, "%s renewed the key of %s on %s, the last time at %s.", l.Client, l.Label, n.event(last).Process, n.time(last))
@@ -175,7 +175,7 @@ func (n *narrator) holding(but string, i int) *facts.Lease {
 
 // delays tells what kept a client from learning of its grant for long.
 func (n *narrator) delays(l *facts.Lease) {
-	asked := max(l.InvokeEvent, 0)
+	asked := l.InvokeEvent
 	if !n.long(l.From - max(l.Granted, n.event(asked).At)) {
 		return
 	}
@@ -185,7 +185,7 @@ func (n *narrator) delays(l *facts.Lease) {
 	}
 	for i := asked; i < l.ReturnEvent; i++ {
 		e := n.event(i)
-		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == l.Client && e.Sent >= n.event(asked).At && n.long(e.At-e.Sent) {
+		if e.Op == history.Deliver && e.Process == l.Client && e.Sent >= n.event(asked).At && n.long(e.At-e.Sent) {
 			n.late(i)
 			return
 		}

@@ -14,7 +14,7 @@ import (
 // that was not answered or by another command. If it had asked for enough then, but relied on more later, moved says so in the end.
 func (n *narrator) shorter(l *facts.Lease, expired []facts.Life) (moved func()) {
 	moved = func() {}
-	if l = n.f.Lease(l.Label); n.v.Assumption != checker.None || l.Renews { // the first hold, before any late extension
+	if l = n.f.Lease(l.Label); n.v.Assumption != checker.None { // the first hold, before any late extension
 		return moved
 	}
 	over := func(k facts.Life, told int) bool { // whether the client was told an end after that of the key
@@ -22,10 +22,11 @@ func (n *narrator) shorter(l *facts.Lease, expired []facts.Life) (moved func()) 
 		return until != history.NoEnd && k.Due() < facts.When(n.f.Clocks[l.Client], until)-facts.Rounding
 	}
 	var keys []facts.Life
+	var set []int // what gave them their deadlines
 	last := -1
 	for _, k := range expired {
 		if n.event(k.Set).By == l.Client && over(k, n.validity(l, k.To)) {
-			keys, last = append(keys, k), max(last, k.Set)
+			keys, set, last = append(keys, k), append(set, k.Set), max(last, k.Set)
 		}
 	}
 	if last < 0 {
@@ -33,7 +34,7 @@ func (n *narrator) shorter(l *facts.Lease, expired []facts.Life) (moved func()) 
 	}
 	nodes, noun, key := strings.Join(processes(keys), " "), number(keys, "key", "keys"), keys[len(keys)-1]
 	if asked, answer := n.unanswered(last); asked >= 0 {
-		n.say(step, asked, []int{last, n.outcome(asked)}, "%s asked at %s for %s to end %s later, and got %s, but %s carried it out.",
+		n.say(step, asked, append(set, n.outcome(asked)), "%s asked at %s for %s to end %s later, and got %s, but %s carried it out.",
 			l.Client, n.time(asked), l.Label, history.FormatDuration(n.f.TTL(n.event(asked))), answer, nodes)
 		return moved
 	}
@@ -42,12 +43,12 @@ func (n *narrator) shorter(l *facts.Lease, expired []facts.Life) (moved func()) 
 		told = facts.After(n.f.Extensions[l.Label], last)
 	}
 	if told >= 0 && over(key, told) {
-		n.say(step, last, []int{told}, "By %s %s had given the %s of %s on %s a TTL of %s, which is less than it counted on.",
+		n.say(step, last, append(set, told), "By %s %s had given the %s of %s on %s a TTL of %s, which is less than it counted on.",
 			n.time(last), l.Client, noun, l.Label, nodes, rounded(key.Promise))
 		return moved
 	}
 	return func() {
-		n.say(step, key.To, []int{last}, "No command had moved the %s of %s on %s since %s.", number(keys, "deadline of the key", "deadlines of the keys"), l.Label, nodes, n.time(last))
+		n.say(step, key.To, set, "No command had moved the %s of %s on %s since %s.", number(keys, "deadline of the key", "deadlines of the keys"), l.Label, nodes, n.time(last))
 	}
 }
 

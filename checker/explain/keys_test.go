@@ -28,12 +28,29 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			checker.LeaseExclusion, "By 0.004s c1 had given the key of c1#1 on n1 a TTL of 5s, which is less than it counted on."},
 		{"an extension with too short a TTL", c1 + "1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=1.014\n1.006 c1 ok extend c1#1 until=11\n1.014 n1 expire c1#1 key=lock\n" + end,
 			checker.LeaseExclusion, "By 1.004s c1 had given the key of c1#1 on n1 a TTL of 10ms, which is less than it counted on."},
+		{"an extension that its lock counts as longer", c1 + "5 c1 invoke extend c1#1\n5.004 n1 retime c1#1 key=lock until=12.004\n5.006 c1 ok extend c1#1 until=15\n12.004 n1 expire c1#1 key=lock\n" +
+			"12.5 c2 invoke acquire\n12.504 n1 set c2#1 key=lock until=22.504\n12.506 c2 ok acquire c2#1 until=22",
+			checker.LeaseExclusion, "By 5.004s c1 had given the key of c1#1 on n1 a TTL of 7s, which is less than it counted on."},
+		{"an extension with too short a TTL on several nodes", "nodes 3\n0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=10.004\n0.004 n2 set c1#1 key=lock until=10.004\n0.006 c1 ok acquire c1#1 until=10\n" +
+			"1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=1.014\n1.004 n2 retime c1#1 key=lock until=1.014\n1.006 c1 ok extend c1#1 until=11\n1.014 n1 expire c1#1 key=lock\n1.014 n2 expire c1#1 key=lock\n" +
+			"6 c2 invoke acquire\n6.004 n1 set c2#1 key=lock until=16.004\n6.004 n2 set c2#1 key=lock until=16.004\n6.006 c2 ok acquire c2#1 until=16",
+			checker.LeaseExclusion, "By 1.004s c1 had given the keys of c1#1 on n1 n2 a TTL of 10ms, which is less than it counted on."},
+		{"work in time", c1 + "5 n1 delete c1#1 key=lock by=c3\n" + end + "7 c1 invoke write A c1#1\n7.001 resource accept A c1#1 sent=7",
+			checker.ResourceExclusion, "No broken assumption explains this: the lock itself is at fault."},
+		{"work after the release, and after the lease", c1 + "5 c1 invoke release c1#1\n5.001 n1 delete c1#1 key=lock\n5.002 c1 ok release c1#1\n" + end + "11 c1 invoke write A c1#1\n11.001 resource accept A c1#1 sent=11",
+			checker.ResourceExclusion, "No broken assumption explains this: the lock itself is at fault."},
+		{"work that begins as the lease ends", c1 + "10 c1 invoke write A c1#1\n10.004 n1 expire c1#1 key=lock\n10.005 c2 invoke acquire\n10.006 n1 set c2#1 key=lock until=20.006\n10.007 c2 ok acquire c2#1 until=20\n10.008 resource accept A c1#1 sent=10.001",
+			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease."},
 		{"a lease that moved alone", "0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=5.004\n0.006 c1 ok acquire c1#1 until=5\n4 c1 invoke extend c1#1\n4.006 c1 ok extend c1#1 until=14\n5.004 n1 expire c1#1 key=lock\n" + end,
 			checker.LeaseExclusion, "No command had moved the deadline of the key of c1#1 on n1 since 0.004s."},
 		{"another name", c1 + strings.Replace(end, "key=lock", "key=lock:6", 1),
 			checker.LeaseExclusion, "The key of c2#1 on n1 is lock:6, and that of c1#1 is lock."},
 		{"no end", strings.Replace(c1, "until=10\n", "until=never\n", 1) + "10.004 n1 expire c1#1 key=lock\n10.0045 c2 invoke acquire\n10.005 n1 set c2#1 key=lock\n10.0055 c2 ok acquire c2#1 until=20",
 			checker.LeaseExclusion, "c1 did not know this: c1#1 has no end, and a TTL had not passed since the reply at 0.006s."},
+		{"no end, and no deadline", "0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=never\n0.006 c1 ok acquire c1#1 until=never\n5 n1 delete c1#1 key=lock by=c3\n" + end,
+			checker.LeaseExclusion, "c1 did not know this: c1#1 has no end."},
+		{"no end, and silent renewals", strings.Replace(c1, "until=10\n", "until=never\n", 1) + "3 n1 retime c1#1 key=lock until=13.004\n5 n1 delete c1#1 key=lock by=c3\n" + end,
+			checker.LeaseExclusion, "c1 did not know this: c1#1 has no end."},
 		{"a key that counts", "0 c1 invoke acquire\n0.004 n1 set 1 key=lock by=c1\n0.006 c1 ok acquire c1#1 until=10\n1 c2 invoke acquire\n1.006 c2 ok acquire c2#1 until=11",
 			checker.LeaseExclusion, "No broken assumption explains this: the lock itself is at fault. Its key holds no token of a lease."},
 		{"the time of a node as token", "0 c1 invoke acquire\n0.004 n1 set c1#1\n0.006 c1 ok acquire c1#1 until=1 fence=946684800004\n2 n1 fault jump jump_n1_-1m\n5 c2 invoke acquire\n5.004 n1 set c2#1 wall=-60\n5.006 c2 ok acquire c2#1 until=16 fence=946684745004",
@@ -43,6 +60,12 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 		{"a late extension", c1 + "10.004 n1 expire c1#1 key=lock\n" + "11 c2 invoke acquire\n11.004 n1 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n" +
 			"11.1 c2 invoke release c2#1\n11.101 n1 delete c2#1 key=lock by=c2\n11.102 c2 ok release c2#1\n12 c1 invoke extend c1#1\n12.004 n1 set c1#1 key=lock until=22.004\n12.006 c1 ok extend c1#1 until=22\n13 c1 invoke write A c1#1\n13.001 resource accept A c1#1",
 			checker.ResourceExclusion, "c1 extended c1#1 at 12.006s, after it had ended, until 22.000s by its own clock."},
+		{"an extension of another's key", c1 + "10.004 n1 expire c1#1 key=lock\n" + "11 c2 invoke acquire\n11.004 n1 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n" +
+			"12 c1 invoke extend c1#1\n12.004 n1 deliver c1 PEXPIRE_lock_10000 sent=12\n12.004 n1 retime c2#1 key=lock until=22.004 by=c1\n12.006 c1 ok extend c1#1 until=22",
+			checker.OwnerOnly, "c1 changed the expiry of the key of c2#1 on n1 at 12.004s, in the extension of c1#1: PEXPIRE asks for no token."},
+		{"a key that was deleted before another was set", "nodes 3\n0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=10.004\n0.004 n2 set c1#1 key=lock until=10.004\n0.006 c1 ok acquire c1#1 until=10\n" +
+			"1 n1 delete c1#1 key=lock by=c1 sent=0.9\n2 n3 set c1#1 key=lock until=10.004 sent=0.003",
+			checker.NoLostVote, "The lease kept the key on n2."},
 		{"a key that was shortened", c1 + "1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=1.024\n1.006 c1 ok extend c1#1 until=11",
 			checker.NoLostVote, "c1 shortened the life of its own key of c1#1 on n1 at 1.004s, to a TTL of 20ms."},
 		{"a key that was shortened without an answer", c1 + "1 c1 invoke extend c1#1 ttl=3\n1.004 n1 retime c1#1 key=lock until=4.004\n1.006 c1 fail extend c1#1 ttl=3",
@@ -59,5 +82,25 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			t.Errorf("%s: told\n%v\nwithout %q", c.name, told, c.want)
 		}
 		checkExplanation(t, h, v, told)
+	}
+}
+
+// TestUnanswered: whether the command that set a deadline with event 1 belongs to an extension that did not succeed.
+func TestUnanswered(t *testing.T) {
+	for _, test := range []struct {
+		name, story, want string
+	}{
+		{"no answer", "0 c1 invoke extend c1#1\n1 n1 retime c1#1\n2 c1 info extend c1#1", "no answer"},
+		{"no answer yet", "0 c1 invoke extend c1#1\n1 n1 retime c1#1", "no answer"},
+		{"an error", "0 c1 invoke extend c1#1\n1 n1 retime c1#1\n2 c1 fail extend c1#1", "only an error"},
+		{"it succeeded", "0 c1 invoke extend c1#1\n1 n1 retime c1#1\n2 c1 ok extend c1#1", ""},
+		{"it is another operation", "0 c1 invoke write A\n1 n1 retime c1#1\n2 c1 info write A", ""},
+		{"an extension by another", "0 c2 invoke extend c2#1\n1 n1 retime c1#1\n2 c2 info extend c2#1", ""},
+	} {
+		narrate(t, test.story, func(n *narrator) {
+			if asked, got := n.unanswered(1); got != test.want || (asked == 0) != (test.want != "") {
+				t.Errorf("%s: event %d, %q, want %q", test.name, asked, got, test.want)
+			}
+		})
 	}
 }

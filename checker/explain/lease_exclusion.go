@@ -148,7 +148,7 @@ func (n *narrator) writesBetween(from int, a, b *facts.Lease) {
 	var events []int
 	for i := from; i < len(n.f.Events); i++ {
 		e := n.event(i)
-		if e.Kind == history.State && e.Op == history.Accept && (e.Lease == a.Label || e.Lease == b.Label) && e.At < min(a.To, b.To) {
+		if e.Op == history.Accept && (e.Lease == a.Label || e.Lease == b.Label) && e.At < min(a.To, b.To) {
 			texts = append(texts, fmt.Sprintf("%s under %s at %s", e.Value, e.Lease, history.Seconds(e.At)))
 			events = append(events, i)
 		}

@@ -10,9 +10,9 @@ import (
 // tellLostUpdate tells how an update that was based on a value read before came to be overwritten.
 func (n *narrator) tellLostUpdate() {
 	for _, i := range n.v.Events {
-		if e := n.event(i); e.Kind == history.OK && e.Op == history.Update {
+		if e := n.event(i); e.Op == history.Update {
 			if j := n.before(i, func(o history.Event) bool {
-				return o.Kind == history.State && o.Op == history.Accept && o.Word == e.Value && o.By == e.Process
+				return o.Op == history.Accept && o.Word == e.Value && o.By == e.Process
 			}); j >= 0 && n.lostWord(j) {
 				return
 			}
@@ -25,7 +25,7 @@ func (n *narrator) tellLostUpdate() {
 func (n *narrator) lostWord(i int) bool {
 	e := n.event(i)
 	without := func(o history.Event) bool {
-		return o.Kind == history.State && o.Op == history.Accept && o.Process == e.Process && !slices.Contains(strings.Fields(o.Value), e.Word)
+		return o.Op == history.Accept && o.Process == e.Process && !slices.Contains(strings.Fields(o.Value), e.Word)
 	}
 	over := n.culprit(without) // a word that was replaced earlier and came back was not lost then
 	if over < i {
@@ -75,7 +75,7 @@ func (n *narrator) circumstances(earlier, later, client string, i, over int) {
 // lostNumber tells of two increments that wrote the same number.
 func (n *narrator) lostNumber() {
 	forgets := func(e history.Event) bool {
-		return e.Kind == history.State && e.Op == history.Lose && e.Process == history.ResourceName
+		return e.Op == history.Lose && e.Process == history.ResourceName
 	}
 	writers := map[string]int{} // by number, the first increment that wrote it
 	for i, e := range n.f.Events {
@@ -109,7 +109,7 @@ func (n *narrator) lostNumber() {
 		return
 	}
 	last := n.before(len(n.f.Events), func(e history.Event) bool {
-		return e.Kind == history.State && (e.Op == history.Set || e.Op == history.Over) && e.Value != "" && e.Lease == "" && e.Process == history.ResourceName
+		return (e.Op == history.Set || e.Op == history.Over) && e.Value != "" && e.Lease == "" && e.Process == history.ResourceName
 	})
 	if last < 0 {
 		return
@@ -141,7 +141,7 @@ func (n *narrator) overwrote(i, over, begun, stored int) {
 		again = "once more"
 	}
 	read := n.before(over, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == history.ResourceName && o.By == e.Process && o.Value == "GET "+history.CounterKey
+		return o.Op == history.Deliver && o.Process == history.ResourceName && o.By == e.Process && o.Value == "GET "+history.CounterKey
 	})
 	switch blind := strings.Contains(n.event(over).Value, "MULTI; GET "+history.CounterKey+"; SET "); {
 	case blind && stored < over:
@@ -172,13 +172,13 @@ func (n *narrator) unlocked(i int, what string) {
 func (n *narrator) stored(i int) int {
 	e, begun := n.event(i), event(n.f.Invocation, i)
 	j := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.State && (o.Op == history.Set || o.Op == history.Over) && o.By == e.Process && o.Lease == "" && o.Value == e.Value
+		return (o.Op == history.Set || o.Op == history.Over) && o.By == e.Process && o.Lease == "" && o.Value == e.Value
 	})
 	if j > begun {
 		return j
 	}
 	j = n.before(i, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == history.ResourceName && o.By == e.Process &&
+		return o.Op == history.Deliver && o.Process == history.ResourceName && o.By == e.Process &&
 			strings.Contains(o.Value+";", "SET "+history.CounterKey+" "+e.Value+";")
 	})
 	if j > begun {

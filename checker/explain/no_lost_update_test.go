@@ -16,6 +16,7 @@ func TestStored(t *testing.T) {
 		{"its command, which changed nothing", invoke + "2 resource deliver c1 SET_counter_5\n" + ok, 1},
 		{"a command with options", invoke + "2 resource deliver c1 MULTI;_SET_counter_5;_EXEC\n" + ok, 1},
 		{"a command with another number", invoke + "2 resource deliver c1 SET_counter_55\n" + ok, 2},
+		{"its change, and a late one of an increment that it had given up", invoke + "2 resource set 5 by=c1\n2.5 resource over 4 by=c1 sent=0.5\n" + ok, 1},
 		{"a change of another", invoke + "2 resource set 5 by=c2\n" + ok, 2},
 		{"a change before it", "0 resource set 5 by=c1\n" + invoke + ok, 2},
 		{"an outcome alone", "3 c1 ok increment 5 -", 0},
@@ -53,5 +54,32 @@ func TestLostNumber(t *testing.T) {
 	told := narrate(t, one+"3 c2 invoke increment\n4 resource over 1 by=c2\n5 c2 ok increment 1", (*narrator).lostNumber)
 	if want := "In the end the number was 1, after 2 increments that were acknowledged."; len(told) == 0 || told[len(told)-1] != want {
 		t.Errorf("%q, want %q at the end", told, want)
+	}
+}
+
+// TestOverwrote: what is known of a second increment that wrote the same number.
+func TestOverwrote(t *testing.T) {
+	const (
+		first  = "1 c1 invoke increment\n2 resource set 1 by=c1\n"
+		second = "4 resource over 1 by=c2\n5 c1 ok increment 1\n"
+		ok     = "5 c2 ok increment 1"
+		before = ", at 4.000s: it had read the number before, and one of the two was lost."
+		last   = "In the end the number was 1, after 2 increments that were acknowledged."
+	)
+	for _, test := range []struct{ name, story, want string }{
+		{"it began before", "0 c2 invoke increment\n" + first + second + ok, "c1 wrote 1 at 2.000s.\nc2 began to increment the number at 0.000s.\nc2 wrote 1 as well" + before},
+		{"it read before", "0 c2 invoke increment\n1 resource deliver c2 GET_counter\n" + first + second + ok,
+			"c1 wrote 1 at 2.000s.\nc2 began to increment the number at 0.000s, and read it at 1.000s.\nc2 wrote 1 as well" + before},
+		{"it read before it began", "0 resource deliver c2 GET_counter\n0 c2 invoke increment\n" + first + second + ok,
+			"c1 wrote 1 at 2.000s.\nc2 began to increment the number at 0.000s.\nc2 wrote 1 as well" + before},
+		{"it began after", first + "3 c2 invoke increment\n" + second + ok, "c1 wrote 1 at 2.000s.\nc2 wrote 1 as well, at 4.000s: one of the two was lost."},
+		{"under a lease that was over", "0 c1 invoke acquire\n0.004 n1 set c1#1\n0.006 c1 ok acquire c1#1 until=10\n1 c1 invoke increment c1#1\n10.1 n1 expire c1#1\n" +
+			"11 c2 invoke acquire\n11.004 n1 set c2#1\n11.006 c2 ok acquire c2#1 until=21\n12 c2 invoke increment c2#1\n13 resource set 1 by=c2\n14 c2 ok increment 1 c2#1\n15 resource over 1 by=c1\n16 c1 ok increment 1 c1#1",
+			"c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.\nThe key of c1#1 expired on n1 at 10.100s.\nc2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.\n" +
+				"c2 wrote 1 at 13.000s.\nc1 began to increment the number at 1.000s.\nc1 wrote 1 as well, at 15.000s: it had read the number before, and one of the two was lost."},
+		{"nobody knows when it began", first + second + "5 c2 ok increment 1 -", "c1 wrote 1 at 2.000s.\nc2 wrote 1 as well, at 4.000s: one of the two was lost."},
+	} {
+		lines := narrate(t, strings.ReplaceAll(test.story, "by=", "key=counter by="), (*narrator).lostNumber) // in the order in which they are found
+		told(t, test.name, lines, test.want+"\n"+last)
 	}
 }

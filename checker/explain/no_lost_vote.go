@@ -11,10 +11,10 @@ import (
 // tellLostVote tells how a client took a key away from its own lease.
 func (n *narrator) tellLostVote() {
 	i := n.culprit(func(e history.Event) bool {
-		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete)
+		return e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete
 	})
 	set := n.culprit(func(e history.Event) bool {
-		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Set) && e.At <= n.event(i).At
+		return (e.Op == history.Over || e.Op == history.Set) && e.At <= n.event(i).At
 	})
 	e := n.event(i)
 	if i < 0 || set < 0 {
@@ -30,7 +30,7 @@ func (n *narrator) tellLostVote() {
 	verb := map[string]string{history.Over: "overwrote", history.Retime: "shortened the life of", history.Delete: "deleted"}[e.Op]
 	text := fmt.Sprintf("%s %s its own key of %s on %s at %s", e.By, verb, label, e.Process, n.time(i))
 	asked := n.before(i, func(o history.Event) bool { // the last that gave the key a deadline
-		return o.Kind == history.State && o.Process == e.Process && o.Key == e.Key && o.By == e.By && (o.Op == history.Set || o.Op == history.Over || o.Op == history.Retime)
+		return o.Process == e.Process && o.Key == e.Key && o.By == e.By && (o.Op == history.Set || o.Op == history.Over || o.Op == history.Retime)
 	})
 	how, events := n.byExtension(i)
 	if e.Departure() < n.event(asked).Departure() {

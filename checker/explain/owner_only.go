@@ -12,7 +12,7 @@ import (
 // tellIntrusion tells how a command of one client came to touch the key of another.
 func (n *narrator) tellIntrusion() {
 	n.intrusion(n.culprit(func(e history.Event) bool {
-		return e.Kind == history.State && (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete) && e.By != history.Client(e.Owner)
+		return (e.Op == history.Over || e.Op == history.Retime || e.Op == history.Delete) && e.By != history.Client(e.Owner)
 	}))
 }
 
@@ -28,7 +28,7 @@ func (n *narrator) intrusion(i int) {
 	op := n.event(about)
 	own := n.meant(i, op)
 	set := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.State && (o.Op == history.Set || o.Op == history.Over) && o.Process == e.Process && o.Key == e.Key && o.Lease == e.Owner
+		return (o.Op == history.Set || o.Op == history.Over) && o.Process == e.Process && o.Key == e.Key && o.Lease == e.Owner
 	})
 	if own != nil {
 		n.grant(own, "")
@@ -87,8 +87,11 @@ func (n *narrator) meant(i int, op history.Event) (own *facts.Lease) {
 	if op.Op == history.Release || op.Op == history.Extend {
 		own = n.f.Lease(op.Lease)
 	}
+	if own != nil || op.Op == history.Acquire {
+		return own
+	}
 	for j := range n.f.Holds {
-		if l := &n.f.Holds[j]; own == nil && op.Op != history.Acquire && l.Client == n.event(i).By && l.ReturnEvent < i {
+		if l := &n.f.Holds[j]; l.Client == n.event(i).By && l.ReturnEvent < i {
 			own = l
 		}
 	}
@@ -108,8 +111,8 @@ func (n *narrator) looked(about, i int) {
 	}
 	text, events := fmt.Sprintf("%s %s the key on %s at %s, when it was that of %s", e.By, verb, e.Process, n.time(read), had.Label), []int{had.From}
 	if told := n.after(read, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
-	}); told >= 0 && told < i && n.long(n.event(told).At-n.event(read).At) {
+		return o.Op == history.Deliver && o.Process == e.By && o.By == e.Process && o.Sent >= n.event(read).At
+	}); told < i && n.long(n.event(told).At-n.event(read).At) {
 		text, events = text+", and got the answer at "+n.time(told), append(events, told)
 	}
 	n.say(step, read, events, "%s.", text)
@@ -119,7 +122,7 @@ func (n *narrator) looked(about, i int) {
 func (n *narrator) command(i int) (int, string) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By && o.At == e.At
+		return o.Op == history.Deliver && o.Process == e.Process && o.By == e.By
 	})
 	for c := range strings.SplitSeq(n.event(j).Value, "; ") {
 		name, args, _ := strings.Cut(c, " ")
@@ -143,7 +146,7 @@ var blindly = map[string]string{
 func (n *narrator) look(about, i int) (int, *facts.Life) {
 	e := n.event(i)
 	j := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.Message && o.Op == history.Deliver && o.Process == e.Process && o.By == e.By &&
+		return o.Op == history.Deliver && o.Process == e.Process && o.By == e.By &&
 			slices.Contains([]string{"GET " + e.Key, "TTL " + e.Key, "PTTL " + e.Key}, o.Value)
 	})
 	if about < 0 || j < about {

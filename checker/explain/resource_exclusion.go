@@ -11,7 +11,7 @@ import (
 // tellWrite tells how the resource came to accept a write under a lease after a newer one was granted.
 func (n *narrator) tellWrite() {
 	i := n.culprit(func(e history.Event) bool {
-		return e.Kind == history.State && (e.Op == history.Accept || e.Op == history.Mark)
+		return e.Op == history.Accept || e.Op == history.Mark
 	})
 	e := n.event(i)
 	l := n.f.Lease(e.Lease)
@@ -26,7 +26,7 @@ func (n *narrator) tellWrite() {
 	}
 	n.grant(l, "")
 	n.renewals(l, newer.GrantEvent)
-	sent := n.before(i+1, func(o history.Event) bool { return o.At <= e.Departure() })
+	sent := n.before(i, func(o history.Event) bool { return o.At <= e.Departure() })
 	n.pauses(l.Client, l.ReturnEvent, sent)
 	why := n.successions(l, newer)
 	n.clientClocks(l, newer)
@@ -42,7 +42,7 @@ func (n *narrator) tellWrite() {
 		n.say(detail, check, nil, "%s checked its clock at %s, and %s was valid.", l.Client, n.time(check), l.Label)
 	}
 
-	before := n.before(i, func(o history.Event) bool { return o.Kind == history.State && o.Op == e.Op && o.Process == e.Process })
+	before := n.before(i, func(o history.Event) bool { return o.Op == e.Op && o.Process == e.Process })
 	switch last := n.event(before); {
 	case last.Lease != newer.Label:
 	case last.Op == history.Mark:
@@ -73,7 +73,7 @@ func (n *narrator) tellWrite() {
 	}
 	n.say(step, i, events, "%s.", text)
 	if higher := n.before(i, func(o history.Event) bool {
-		return o.Kind == history.State && o.Op == history.Accept && o.Process == e.Process && o.Fence > e.Fence
+		return o.Process == e.Process && o.Fence > e.Fence // a plain resource accepts everything
 	}); e.Fence != 0 && higher >= 0 && n.f.Meta.Resource == "plain" {
 		n.say(step, i, []int{higher}, "The resource does not compare tokens: it accepted fence %d after fence %d.", e.Fence, n.event(higher).Fence)
 	}
@@ -133,6 +133,6 @@ func (n *narrator) writing(i int) int {
 // seenFence reports whether the resource had accepted anything with a higher fence before event i.
 func (n *narrator) seenFence(i int, fence int64) bool {
 	return n.before(i, func(o history.Event) bool {
-		return o.Kind == history.State && o.Op == history.Accept && o.Fence > fence
+		return o.Op == history.Accept && o.Fence > fence
 	}) >= 0
 }

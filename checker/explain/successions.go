@@ -202,7 +202,7 @@ func (n *narrator) lost(what, process string, from, to int) {
 		return e.Kind == history.Injected && e.Process == process && (e.Op == "crash" || e.Op == "stop" || e.Op == "follow")
 	})
 	back := n.before(to+1, func(e history.Event) bool {
-		return e.Kind == history.Injected && e.Process == process && e.Op == "restart"
+		return e.Process == process && e.Op == "restart"
 	})
 	n.cause = append(n.cause, crash, to)
 	switch {
@@ -251,14 +251,10 @@ func (n *narrator) forgot(crash, back int) string {
 
 // unreached tells why a lease had no keys on some nodes, if faults on links kept its client from them.
 func (n *narrator) unreached(l *facts.Lease, nodes []string) {
-	asked := l.InvokeEvent
-	if asked < 0 {
-		asked = l.ReturnEvent
-	}
 	var faults []int
 	var far []string
 	for _, node := range nodes {
-		if j := n.linkFault(l.Client, node, max(asked, l.GrantEvent)); j >= 0 && n.event(j).Op != "delay" {
+		if j := n.linkFault(l.Client, node, l.GrantEvent); j >= 0 && n.event(j).Op != "delay" {
 			faults, far = append(faults, j), append(far, node)
 			n.tellOnce(j)
 		}

@@ -77,7 +77,7 @@ func (n *narrator) takeover(first *facts.Lease, k facts.Life) {
 func (n *narrator) election(primary string, from, promoted int) {
 	says := func(op, process string) func(history.Event) bool {
 		return func(e history.Event) bool {
-			return e.Kind == history.State && e.Op == op && e.Value == primary && (process == "" || e.Process == process)
+			return e.Op == op && e.Value == primary && (process == "" || e.Process == process)
 		}
 	}
 	leader := n.before(promoted, says(history.Leader, ""))

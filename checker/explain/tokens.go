@@ -19,7 +19,7 @@ func (n *narrator) tellTokens() {
 	n.renewals(a, b.GrantEvent)
 	for i := a.GrantEvent; i < b.ReturnEvent; i++ {
 		e := n.event(i)
-		if e.Kind == history.State && e.Owner == "" && e.Lease == "" && e.Key != "" && (e.Op == history.Lose || e.Op == history.Expire || e.Op == history.Delete) {
+		if e.Owner == "" && e.Lease == "" && e.Key != "" && (e.Op == history.Lose || e.Op == history.Expire || e.Op == history.Delete) {
 			n.say(step, i, nil, "The key %s was gone from %s at %s.", e.Key, e.Process, n.time(i))
 			n.cause = append(n.cause, i)
 			n.fault(step, n.before(i, func(o history.Event) bool {
