@@ -32,7 +32,7 @@ func (n *narrator) tellWrite() {
 	n.clientClocks(l, newer)
 	n.grant(newer, why)
 	j := n.writing(i)
-	if h := n.f.HoldAt(l.Label, n.event(j).At); j >= 0 && h.ReturnEvent > newer.GrantEvent {
+	if h := n.f.HoldAt(l.Label, n.event(j).At); j >= 0 && h.ReturnEvent > newer.GrantEvent && n.event(h.ReturnEvent).Op == history.Extend {
 		n.say(step, h.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock.",
 			l.Client, l.Label, history.Seconds(h.From), history.Seconds(n.event(h.ReturnEvent).Until))
 	}
