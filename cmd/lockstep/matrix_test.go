@@ -92,9 +92,9 @@ func TestMatrixPage(t *testing.T) {
 			}
 		}
 	}
-	out, code := program(t, "matrix", "--markdown", "--lock", strings.Join(locks, ","))
+	out, stderr, code := outputs(t, "matrix", "--markdown", "--lock", strings.Join(locks, ","))
 	if code == exitInput {
-		t.Fatalf("exit status %d\n%s", code, out)
+		t.Fatalf("exit status %d\n%s", code, stderr)
 	}
 	want := `# What each lock survives
 
@@ -115,9 +115,9 @@ rueidislock is left out because it polls: each of its sweeps takes a minute.
 `
 	sweeps := sweepsOf(t)
 	if *rewriteReadme {
-		swept, code := program(t, slices.Concat([]string{"matrix", "--markdown", "--lock", sweptLocks}, sweeps)...)
+		swept, stderr, code := outputs(t, slices.Concat([]string{"matrix", "--markdown", "--lock", sweptLocks}, sweeps)...)
 		if code == exitInput {
-			t.Fatalf("exit status %d\n%s", code, swept)
+			t.Fatalf("exit status %d\n%s", code, stderr)
 		}
 		want += strings.ReplaceAll(swept, "\n## ", "\n### ")
 		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {

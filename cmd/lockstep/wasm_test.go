@@ -115,6 +115,13 @@ func firstDifference(a, b string) string {
 // program runs the program, which may end with any status.
 func program(t *testing.T, args ...string) (out string, code int) {
 	t.Helper()
+	stdout, stderr, code := outputs(t, args...)
+	return stdout + stderr, code
+}
+
+// outputs runs the program, and returns apart what it says of its progress.
+func outputs(t *testing.T, args ...string) (out, progress string, code int) {
+	t.Helper()
 	c := exec.Command(os.Args[0], args...)
 	c.Env = append(os.Environ(), asProgram+"=1")
 	var stdout, stderr bytes.Buffer
@@ -125,5 +132,5 @@ func program(t *testing.T, args ...string) (out string, code int) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	return stdout.String() + stderr.String(), code
+	return stdout.String(), stderr.String(), code
 }
