@@ -26,8 +26,11 @@ func TestMineOnRedis(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	scenarios.Test(t, newLock, scenarios.OnRedis(), scenarios.Speed(20), scenarios.Memory(250e6),
-		scenarios.Only("pause-after-acquire", "failover-lag", "pause-fenced"))
+	names := []string{"pause-after-acquire", "failover-lag", "pause-fenced"}
+	if testing.Short() { // a failover takes nine seconds
+		names = []string{"pause-after-acquire", "pause-fenced"}
+	}
+	scenarios.Test(t, newLock, scenarios.OnRedis(), scenarios.Speed(20), scenarios.Memory(250e6), scenarios.Only(names...))
 }
 
 // onRedis runs TestMineOnRedis with a planted lock.
