@@ -44,6 +44,9 @@ func TestLimited(t *testing.T) {
 // A sheet is that of lockstep limits, and the same each time. A weak lock fails with what a good one tolerates, and the log says where, and
 // how to see it again.
 func TestLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays thousands of runs")
+	}
 	run := func(lock, have string) (string, bool) {
 		c := exec.Command(os.Args[0], "-test.run=^TestLimited$", "-test.v")
 		c.Env = append(os.Environ(), mine+"="+lock, limited+"="+have)

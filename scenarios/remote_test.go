@@ -125,6 +125,9 @@ func TestOnOwnServers(t *testing.T) {
 
 // A counter shares the last server with a lock node if there is no other.
 func TestOnOwnServersCounter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for real servers")
+	}
 	workers := reality(t)
 	const counting = `# Two clients count.
 

@@ -135,7 +135,7 @@ func TestCatalogueUnderOtherSeeds(t *testing.T) {
 	}
 	seeds := uint64(30)
 	if testing.Short() {
-		seeds = 3
+		seeds = 2
 	}
 	for _, s := range all {
 		for _, r := range s.Runs {
