@@ -2,7 +2,6 @@ package play
 
 import (
 	"slices"
-	"strings"
 
 	"lockstep/checker"
 	"lockstep/sim/history"
@@ -12,7 +11,7 @@ import (
 type cure struct {
 	property  checker.Property
 	scenarios []string // in which this is the cause; if empty, in any
-	how       string   // what the violation says if this is the cause; if empty, whatever it says
+	change    string   // the last event of the violation, if this is the cause: history.Retime, history.Delete; if empty, any
 	advice    string
 	shownBy   string // a run of the catalogue in which a lock that follows the advice keeps the property
 }
@@ -40,9 +39,9 @@ var cures = []cure{
 		"draw fencing tokens from one counter for all clients, which is incremented with each grant", "pause-fenced/fenced"},
 	{checker.OwnerOnly, nil, "",
 		"use a new random token for each acquire, and compare it in the same script that deletes, extends or overwrites the key", "release-race/single"},
-	{checker.NoLostVote, []string{"extend-other-ttl", "sweep-extend-shorter"}, "shortened",
+	{checker.NoLostVote, []string{"extend-other-ttl", "sweep-extend-shorter"}, history.Retime,
 		"from the request for another end on, let Until be the earlier of the old end and the new one, until the answer comes", "extend-other-ttl/single-extend/no-reply"},
-	{checker.NoLostVote, nil, "deleted",
+	{checker.NoLostVote, nil, history.Delete,
 		"use a new random token for each attempt, and compare it in the same script that deletes the key, so that a late request cannot delete the key of the next attempt", "late-clean-up/redlock"},
 	{checker.ExpiredOnReturn, nil, "",
 		"count the lease by Env.Clock from before the first request, and before Acquire returns compare its end with Env.Clock.Now()", "pause-in-acquire/redlock"},
@@ -69,9 +68,13 @@ func countedForLonger(h *history.History, v checker.Violation) bool {
 }
 
 // cureFor returns the known remedy for a violation in a scenario, and a command that shows it; empty if there is none.
-func cureFor(v checker.Violation, scenario string) string {
+func cureFor(h *history.History, v checker.Violation, scenario string) string {
+	change := ""
+	if n := len(v.Events); n > 0 && h != nil {
+		change = h.Events[v.Events[n-1]].Op
+	}
 	for _, c := range cures {
-		if c.property == v.Property && (len(c.scenarios) == 0 || slices.Contains(c.scenarios, scenario)) && strings.Contains(v.What, c.how) {
+		if c.property == v.Property && (len(c.scenarios) == 0 || slices.Contains(c.scenarios, scenario)) && (c.change == "" || c.change == change) {
 			return c.advice + " (lockstep show " + c.shownBy + ")"
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 // Each row of the table names scenarios that exist, and a run that keeps its property; and a broken claim quotes the row.
@@ -40,13 +41,14 @@ func TestCures(t *testing.T) {
 				continue
 			}
 			o := &Outcome{Scenario: s, Run: s.Resolve(s.Runs[kept])}
-			o.Result.Violations = []checker.Violation{{Property: c.property, Assumption: checker.None, What: "it " + c.how}}
+			o.History = &history.History{Events: []history.Event{{Kind: history.State, Op: c.change}}}
+			o.Result.Violations = []checker.Violation{{Property: c.property, Assumption: checker.None, Events: []int{0}}}
 			if got, want := o.Complain(), "\n  what helps: "+c.advice+" (lockstep show "+c.shownBy+")\n"; !strings.Contains(got, want) {
 				t.Errorf("%s: the complaint does not contain %q:\n%s", name, want, got)
 			}
 		}
 	}
-	if got := cureFor(checker.Violation{Property: checker.ResourceExclusion}, "pause-fenced"); got != "" {
+	if got := cureFor(nil, checker.Violation{Property: checker.ResourceExclusion}, "pause-fenced"); got != "" {
 		t.Errorf("there is no cure, but: %s", got)
 	}
 }

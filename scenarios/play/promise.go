@@ -192,7 +192,7 @@ func (o *Outcome) Complain() string {
 		if n := len(of) - 1; n > 0 {
 			fmt.Fprintf(&b, "  (and %d more)\n", n)
 		}
-		cure := cureFor(of[0].Violation, o.Scenario.Name)
+		cure := cureFor(o.History, of[0].Violation, o.Scenario.Name)
 		if cure == "" && countedForLonger(o.History, of[0].Violation) {
 			cure = countedLate
 		}
