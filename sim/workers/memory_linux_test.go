@@ -25,6 +25,7 @@ func init() {
 			for i := 0; i < len(b); i += 1024 {
 				b[i] = 1
 			}
+			time.Sleep(20 * time.Millisecond) // slow enough for the worker to say what it is doing, before it has used far too much
 		}
 		time.Sleep(time.Second)
 		return "nobody minded", nil
