@@ -144,9 +144,9 @@ func (ix *index) owns(client string, life int) bool {
 }
 
 // told returns the end of a hold, as far as its client has been told by event i. If the client is told an earlier end next, or that the
-// lease is over, that end counts, because event i may belong to the extension that asks for it. If an extension tells no end, the client knows for how long it
-// asked, and when. If the lock renews the lease, or gave its keys no end, the client
-// has been told no instant, and told returns 0.
+// lease is over, that end counts, because event i may belong to the extension that asks for it. If an extension tells no end, the
+// client knows for how long it asked, and when. If the lock renews the lease, or gave its keys no end, the client has been told no
+// instant, and told returns 0.
 func (ix *index) told(l *facts.Lease, i int) time.Duration {
 	end := func(j int) time.Duration {
 		e := ix.Events[j]

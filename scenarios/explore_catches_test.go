@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,32 @@ func TestExploreCatches(t *testing.T) {
 		if err := os.WriteFile(exploredBy, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// docs/exploring.md says why nothing finds each of the locks that the table says are not found.
+func TestNotFoundIsExplained(t *testing.T) {
+	table, err := os.ReadFile(exploredBy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/exploring.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var missed, told []string
+	for _, m := range regexp.MustCompile(`(?m)^(\S+), like .*\n  not found$`).FindAllSubmatch(table, -1) {
+		missed = append(missed, string(m[1]))
+	}
+	_, list, _ := strings.Cut(string(page), " that are listed for each lock. It does not find ")
+	list, _, _ = strings.Cut(list, "\nNo search finds")
+	for _, m := range regexp.MustCompile("(?m)^- (`.*?):").FindAllStringSubmatch(list, -1) {
+		told = append(told, strings.Split(strings.ReplaceAll(m[1], "`", ""), ", ")...)
+	}
+	slices.Sort(missed)
+	slices.Sort(told)
+	if !slices.Equal(missed, told) || len(told) == 0 {
+		t.Errorf("docs/exploring.md says why Explore does not find %q; it does not find %q", told, missed)
 	}
 }
 

@@ -17,26 +17,12 @@ var extendOfGranted = clients.Lock{
 	New: func(env clients.Env) clients.Locker {
 		r := parts.NewRedlock(env)
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			return r.Retry(ctx, func() (clients.Lease, error) {
-				token := parts.Token(env.Rand)
-				start := env.Clock.Now()
-				granted, _ := parts.Count(r.Ask(ctx, parts.Set(name, token, ttl)))
-				until, left := r.Validity(start, ttl)
-				lease := &parts.RedlockLease{Redlock: r, Name: name, Token: token, End: until}
-				if granted >= r.Quorum() && left {
-					return &ofGrantedLease{lease, granted}, nil
-				}
-				lease.Release(context.WithoutCancel(ctx))
-				return nil, r.Few(granted)
-			})
+			return r.Take(ctx, name, ttl, func(l *parts.RedlockLease) clients.Lease { return &ofGrantedLease{l} })
 		})
 	},
 }
 
-type ofGrantedLease struct {
-	*parts.RedlockLease
-	granted int
-}
+type ofGrantedLease struct{ *parts.RedlockLease }
 
 func (l *ofGrantedLease) Extend(ctx context.Context, ttl time.Duration) error {
 	r := l.Redlock
@@ -50,7 +36,7 @@ func (l *ofGrantedLease) Extend(ctx context.Context, ttl time.Duration) error {
 	extended, gone := parts.Count(r.Ask(ctx, parts.Extend(l.Name, l.Token, ttl)))
 	until, left := r.Validity(start, ttl)
 	switch {
-	case extended > l.granted/2 && left:
+	case extended > l.Granted/2 && left:
 		l.End = until
 		return nil
 	case len(r.Env.Nodes)-gone < r.Quorum():

@@ -20,8 +20,8 @@ import (
 //   - the same property, for the same reason, under some plan with one perturbation of a kind that the plan has, in this calm run or in
 //     another one, see [Reference.Also], or
 //   - the same property, for the same reason, in a run of the catalogue, if that reason is that nodes lose keys or clocks are wrong, and
-//     the plan has a fault, such as the jump of a node, that breaks the same assumption in that run; a drift must not be smaller than
-//     the one there. Where leases overlap, so may writes: a run in
+//     the plan has a fault, such as the jump of a node, that breaks the same assumption in that run; a drift must not be
+//     smaller than the one there. Where leases overlap, so may writes: a run in
 //     which lease exclusion is violated also excuses a violation of resource exclusion.
 //
 // Without any one of these rules correct locks would be accused. The same plan may hit another operation of the reference, or none. If

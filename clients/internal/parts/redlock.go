@@ -63,7 +63,7 @@ func (r *Redlock) Take(ctx context.Context, name string, ttl time.Duration, made
 		start := r.Env.Clock.Now()
 		granted, _ := Count(r.Ask(ctx, Set(name, token, ttl)))
 		until, left := r.Validity(start, ttl)
-		lease := &RedlockLease{Redlock: r, Name: name, Token: token, End: until}
+		lease := &RedlockLease{Redlock: r, Name: name, Token: token, End: until, Granted: granted}
 		if granted >= r.Quorum() && left {
 			return made(lease), nil
 		}
@@ -164,6 +164,7 @@ type RedlockLease struct {
 	Redlock     *Redlock
 	Name, Token string
 	End         time.Time
+	Granted     int // how many nodes granted it
 }
 
 func (l *RedlockLease) Until() time.Time { return l.End }
