@@ -102,6 +102,32 @@ type elastic struct{ paper }
 
 func (elastic) Extend(context.Context, time.Duration) error { return nil }
 
+// A client whose lease has no end counts by the shorter TTL from when it asked for it, if nobody can tell whether the extension was carried
+// out. If the lock cannot extend by that TTL, nothing has changed.
+func TestWorkerWithoutAnEndIsNotAnswered(t *testing.T) {
+	for err, want := range map[error]string{
+		errors.New("lost"):  "3 fail check lock c1#1: the lease is over: it ended 1s ago",
+		clients.ErrFixedTTL: "3 ok check lock c1#1",
+	} {
+		_, build := scripted(result{lease: rigid{paper{}, err}})
+		r := work(t, 1, build, func(l *labour) {
+			l.Acquire(l.ctx, 0, 0)
+			l.Extend(l.ctx, time.Second)
+			l.Sleep(l.ctx, 2*time.Second)
+			l.Check(l.ctx)
+		})
+		same(t, err.Error(), outcomes(r)[2:3], []string{want})
+	}
+}
+
+// rigid is a lease without an end whose extensions fail.
+type rigid struct {
+	paper
+	err error
+}
+
+func (l rigid) Extend(context.Context, time.Duration) error { return l.err }
+
 // A client that learns that its lease is over drops it. If the lease was only not extended, or if this is unknown, the client keeps
 // it.
 func TestWorkerIsNotExtended(t *testing.T) {

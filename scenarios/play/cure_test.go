@@ -48,6 +48,11 @@ func TestCures(t *testing.T) {
 			}
 		}
 	}
+	h := &history.History{Events: []history.Event{{Kind: history.State, Op: history.Delete}}}
+	v := checker.Violation{Property: checker.NoLostVote, Events: []int{0}}
+	if got := cureFor(h, v, "extend-other-ttl"); !strings.Contains(got, "so that a late request cannot delete the key") {
+		t.Errorf("a key that was deleted has the cure: %s", got)
+	}
 	if got := cureFor(nil, checker.Violation{Property: checker.ResourceExclusion}, "pause-fenced"); got != "" {
 		t.Errorf("there is no cure, but: %s", got)
 	}
