@@ -243,13 +243,13 @@ func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.D
 	}
 }
 
-// putDown kills a worker that uses too much memory, and adds to the report what it was doing, if it says so at once. It has not
+// putDown kills a worker that uses too much memory, and adds to the report what it was doing, if it says so soon. It has not
 // reported this itself, because otherwise it would have noticed before its supervisor.
 func (c *child) putDown(r *Report, memory Memory) *Report {
 	c.printed.reset()
 	quit(c.cmd.Process)
 	scale := scale{pid: c.cmd.Process.Pid}
-	for range 5 {
+	for range grace / weighEvery {
 		select {
 		case <-c.dead:
 		case <-time.After(weighEvery):

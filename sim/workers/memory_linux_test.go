@@ -17,17 +17,16 @@ import (
 func init() {
 	// This memory is unknown to the Go runtime.
 	memoryJobs["hoard outside"] = func(string) (any, error) {
-		for range ceiling / chunk {
-			b, err := syscall.Mmap(-1, 0, int(chunk), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-			if err != nil {
-				return nil, err
-			}
-			for i := 0; i < len(b); i += 1024 {
-				b[i] = 1
-			}
-			time.Sleep(20 * time.Millisecond) // slow enough for the worker to say what it is doing, before it has used far too much
+		const size = 780 * MB // the limit, its slack and a little: above much more, nobody waits for the worker's stacks
+		b, err := syscall.Mmap(-1, 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err != nil {
+			return nil, err
 		}
-		time.Sleep(time.Second)
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+			for i := 0; i < len(b); i += 1024 {
+				b[i]++
+			}
+		}
 		return "nobody minded", nil
 	}
 	// tail keeps an incomplete line in memory.
