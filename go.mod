@@ -18,6 +18,7 @@ require (
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
+	github.com/tetratelabs/wazero v1.12.0
 	github.com/yuin/gopher-lua v1.1.1
 	golang.org/x/image v0.30.0
 	golang.org/x/sys v0.49.0

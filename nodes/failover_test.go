@@ -107,7 +107,7 @@ func TestFailoverOfNodes(t *testing.T) {
 							mu.Unlock()
 						}
 					}
-					reply, err := Ask(ctx, c, s.Process.Addr(), "SENTINEL", "get-master-addr-by-name", "lock")
+					reply, err := Ask(ctx, c.DialContext, s.Process.Addr(), "SENTINEL", "get-master-addr-by-name", "lock")
 					addr, ok := reply.([]any)
 					if err != nil || !ok {
 						t.Errorf("%v, %v", reply, err)

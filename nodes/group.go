@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strconv"
 	"time"
@@ -92,55 +91,33 @@ func (g *Group) Addrs() []string { return []string{GroupAddr} }
 
 // Dial returns the dialer of a client process, which connects to the primary.
 func (g *Group) Dial(p *sim.Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	guide := &guide{}
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if addr != GroupAddr {
-			return p.DialContext(ctx, network, addr)
-		}
-		addr, asked, err := g.find(ctx, p, guide.first())
-		if err != nil {
-			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
-		}
-		c, err := p.DialContext(ctx, network, addr)
-		if c, ok := c.(*sim.Conn); ok && g.cfg.Shards > 0 {
-			return &guided{Conn: c, guide: guide, asked: asked}, nil
-		}
-		return c, err
-	}
+	return g.Guide().Dialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return p.DialContext(ctx, network, g.Resolve(addr))
+	})
 }
 
-// find asks for the primary, as client libraries do that support sentinels or clusters: one server after the other, until one
-// answers. In a cluster it begins with the server number from.
-func (g *Group) find(ctx context.Context, p *sim.Process, from int) (addr string, asked int, err error) {
-	err = ErrNobodyKnows
+// Resolve returns the address at which the primary listens that the operator chose, instead of [GroupAddr].
+func (g *Group) Resolve(addr string) string {
+	if addr == GroupAddr {
+		return g.primary.Process.Addr()
+	}
+	return addr
+}
+
+// Guide returns how clients of the group find its primary.
+func (g *Group) Guide() Guide {
+	var guide Guide
 	switch {
 	case g.cfg.Shards > 0:
-		for i := range g.nodes {
-			asked := (from + i) % len(g.nodes)
-			reply, e := Ask(ctx, p, g.nodes[asked].Process.Addr(), "CLUSTER", "SLOTS")
-			if e != nil {
-				err = e
-				continue
-			}
-			if addr, ok := ownerIn(reply, keySlot(MasterName)); ok {
-				return addr, asked, nil
-			}
+		for _, n := range g.nodes {
+			guide.Cluster = append(guide.Cluster, n.Process.Addr())
 		}
 	case g.cfg.Sentinels > 0:
-		for i, s := range g.sentinels {
-			reply, e := Ask(ctx, p, s.Process.Addr(), "SENTINEL", "get-master-addr-by-name", MasterName)
-			if e != nil {
-				err = e
-				continue
-			}
-			if found, ok := reply.([]any); ok && len(found) == 2 {
-				return fmt.Sprintf("%v:%v", found[0], found[1]), i, nil
-			}
+		for _, s := range g.sentinels {
+			guide.Sentinels = append(guide.Sentinels, s.Process.Addr())
 		}
-	default:
-		return g.primary.Process.Addr(), 0, nil
 	}
-	return "", 0, err
+	return guide
 }
 
 // ErrNobodyKnows says that no server has told a client who the primary is.
@@ -149,17 +126,12 @@ var ErrNobodyKnows = errors.New("nobody knows the primary")
 // askLimit is how long a client waits for the reply of a sentinel, by its steady clock.
 const askLimit = 200 * time.Millisecond
 
-// dialer is a simulated or real client, as something that opens connections.
-type dialer interface {
-	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
-}
-
 // Ask sends one command to a server, over a connection of its own. The reply has the form that [engine.ReadReply] returns, except
 // that an error reply is returned as err.
-func Ask(ctx context.Context, p dialer, addr string, args ...string) (reply any, err error) {
+func Ask(ctx context.Context, dial Dialer, addr string, args ...string) (reply any, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	c, err := p.DialContext(ctx, "tcp", addr)
+	c, err := dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}

@@ -1,40 +1,104 @@
 package nodes
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
-
-	"lockstep/sim"
 )
 
-// guide is what a client knows of a cluster: the node that it asks next.
-type guide struct {
-	mu   sync.Mutex
-	next int // index in the list of nodes
+// A Dialer opens a connection, like [net.Dialer.DialContext].
+type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// A Guide is how a client finds the primary of a group: it asks the sentinels, or the nodes of the cluster. With neither, it
+// connects to [GroupAddr].
+type Guide struct {
+	Sentinels []string `json:"sentinels,omitempty"`
+	Cluster   []string `json:"cluster,omitempty"`
 }
 
-func (g *guide) first() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.next
+// Dialer returns the dialer of one client.
+func (g Guide) Dialer(direct Dialer) Dialer {
+	next := &next{}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr != GroupAddr || len(g.Sentinels)+len(g.Cluster) == 0 {
+			return direct(ctx, network, addr)
+		}
+		addr, asked, err := g.find(ctx, direct, next.get())
+		if err != nil {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+		}
+		c, err := direct(ctx, network, addr)
+		if c, ok := c.(socket); ok && len(g.Cluster) > 0 {
+			return &guided{socket: c, next: next, asked: asked}, nil
+		}
+		return c, err
+	}
 }
 
-func (g *guide) doubt(asked int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.next = asked + 1
+// find asks for the primary, as client libraries do that support sentinels or clusters: one server after the other, until one
+// answers. In a cluster it begins with the server number from.
+func (g Guide) find(ctx context.Context, direct Dialer, from int) (addr string, asked int, err error) {
+	err = ErrNobodyKnows
+	for i := range g.Cluster {
+		asked := (from + i) % len(g.Cluster)
+		reply, e := Ask(ctx, direct, g.Cluster[asked], "CLUSTER", "SLOTS")
+		if e != nil {
+			err = e
+			continue
+		}
+		if addr, ok := ownerIn(reply, keySlot(MasterName)); ok {
+			return addr, asked, nil
+		}
+	}
+	for i, s := range g.Sentinels {
+		reply, e := Ask(ctx, direct, s, "SENTINEL", "get-master-addr-by-name", MasterName)
+		if e != nil {
+			err = e
+			continue
+		}
+		if found, ok := reply.([]any); ok && len(found) == 2 {
+			return fmt.Sprintf("%v:%v", found[0], found[1]), i, nil
+		}
+	}
+	return "", 0, err
+}
+
+// next is the node of a cluster that a client asks next.
+type next struct {
+	mu sync.Mutex
+	i  int // index in the list of nodes
+}
+
+func (n *next) get() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.i
+}
+
+// doubt says that the node number asked does not know the owner.
+func (n *next) doubt(asked int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.i = asked + 1
+}
+
+// socket is a connection that can be checked before it is used again.
+type socket interface {
+	net.Conn
+	syscall.Conn
 }
 
 // guided is a connection to a node of a cluster. When the node says that another one has the slot, or that the cluster is down,
 // libraries with support for clusters ask again. Here the connection then fails the check that go-redis makes before it uses the
 // connection again, and the next one is dialled by the information of another node.
 type guided struct {
-	*sim.Conn
-	guide *guide
+	socket
+	next  *next
 	asked int // the node that named this owner
 
 	mu      sync.Mutex
@@ -43,12 +107,12 @@ type guided struct {
 
 // Read reads what has arrived.
 func (c *guided) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
+	n, err := c.socket.Read(b)
 	if text := string(b[:n]); strings.HasPrefix(text, "-MOVED ") || strings.HasPrefix(text, "-CLUSTERDOWN ") {
 		c.mu.Lock()
 		c.refused = true
 		c.mu.Unlock()
-		c.guide.doubt(c.asked)
+		c.next.doubt(c.asked)
 	}
 	return n, err
 }
@@ -62,7 +126,7 @@ func (c *guided) SyscallConn() (syscall.RawConn, error) {
 	if c.refused {
 		return nil, errRefusedHere
 	}
-	return c.Conn.SyscallConn()
+	return c.socket.SyscallConn()
 }
 
 // ownerIn finds the address of a slot's owner in the reply to CLUSTER SLOTS.

@@ -11,6 +11,7 @@ import (
 	"lockstep/clients"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/search"
+	"lockstep/sim/wasm"
 	"lockstep/sim/workers"
 )
 
@@ -58,6 +59,13 @@ func serve(call string, newLock clients.New, failed func() bool) {
 			return build, nil // for comparison; the lock under test has the name of its test
 		}
 		return proper(newLock), nil
+	}
+	if wasm.Inside {
+		if err := play.Serve(find, nil); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	play.QuietRedis()
 	err := workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) {

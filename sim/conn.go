@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net"
@@ -46,7 +47,12 @@ type Conn struct {
 }
 
 func newConn(p, remote *Process) *Conn {
-	c := &Conn{w: p.w, proc: p, remote: remote, link: p.w.links.Between(p.Name, remote.Name), wake: make(chan struct{}, 1)}
+	c := &Conn{w: p.w, proc: p, remote: remote, link: p.w.links.Between(p.Name, remote.Name)}
+	if p.guest != nil {
+		c.wake = p.guest.wake
+	} else {
+		c.wake = make(chan struct{}, 1)
+	}
 	c.alarm = item{class: classTimer, key: c.link.String(), proc: p, act: (*deadline)(c), index: -1}
 	return c
 }
@@ -129,33 +135,44 @@ func (c *Conn) Read(b []byte) (int, error) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
 	for {
-		switch {
-		case c.err == net.ErrClosed:
-			c.proc.countDeadUse()
-			c.signal() // another goroutine may be reading
-			return 0, c.opError("read", c.err)
-		case c.expired:
-			c.signal()
-			return 0, c.opError("read", os.ErrDeadlineExceeded)
-		case len(c.in) > 0:
-			n := copy(b, c.in[c.begun:])
-			if c.begun += n; c.begun == len(c.in) {
-				c.in, c.begun = c.in[:0], 0 // to reuse the buffer
-			}
-			return n, nil
-		case c.eof:
-			c.signal()
-			return 0, io.EOF
-		case c.err != nil:
-			c.signal()
-			return 0, c.opError("read", c.err)
-		case len(b) == 0:
-			return 0, nil
+		if n, err := c.take(b); err != ErrWouldBlock {
+			return n, err
 		}
 		c.w.mu.Unlock()
 		<-c.wake
 		c.w.mu.Lock()
 	}
+}
+
+// ErrWouldBlock says that there is nothing to read yet.
+var ErrWouldBlock = errors.New("sim: would block")
+
+// take is Read, but returns [ErrWouldBlock] if it would have to wait. The caller holds mu.
+func (c *Conn) take(b []byte) (int, error) {
+	switch {
+	case c.err == net.ErrClosed:
+		c.proc.countDeadUse()
+		c.signal() // another goroutine may be reading
+		return 0, c.opError("read", c.err)
+	case c.expired:
+		c.signal()
+		return 0, c.opError("read", os.ErrDeadlineExceeded)
+	case len(c.in) > 0:
+		n := copy(b, c.in[c.begun:])
+		if c.begun += n; c.begun == len(c.in) {
+			c.in, c.begun = c.in[:0], 0 // to reuse the buffer
+		}
+		return n, nil
+	case c.eof:
+		c.signal()
+		return 0, io.EOF
+	case c.err != nil:
+		c.signal()
+		return 0, c.opError("read", c.err)
+	case len(b) == 0:
+		return 0, nil
+	}
+	return 0, ErrWouldBlock
 }
 
 // Write passes b to the network.

@@ -14,10 +14,11 @@ import (
 // A Process is a client, a node, or the resource: something with clocks of its own that can be paused, can crash, and
 // reaches others only over the network.
 type Process struct {
-	Name string
-	w    *World
-	addr *net.TCPAddr
-	svc  Service // nil for clients
+	Name  string
+	w     *World
+	addr  *net.TCPAddr
+	svc   Service // nil for clients
+	guest *Guest  // nil unless it is one
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -235,6 +236,13 @@ func (p *Process) Connect(remote *Process) *Conn {
 
 // Until blocks the calling goroutine until true time t. If the process is paused then, it blocks until the end of the pause.
 func (p *Process) Until(t time.Duration) {
+	if !p.await(t) {
+		runtime.Goexit()
+	}
+}
+
+// await is Until, but returns false if the process has died.
+func (p *Process) await(t time.Duration) bool {
 	done := make(chan struct{})
 	w := p.w
 	w.mu.Lock()
@@ -242,13 +250,21 @@ func (p *Process) Until(t time.Duration) {
 	w.mu.Unlock()
 	select {
 	case <-done:
+		return true
 	case <-p.ctx.Done():
-		runtime.Goexit()
+		return false
 	}
 }
 
 // Pause pauses the process from one of its own goroutines, which continues after the pause.
 func (p *Process) Pause(d time.Duration) {
+	if !p.pauseHere(d) {
+		runtime.Goexit()
+	}
+}
+
+// pauseHere is Pause, but returns false if the process has died.
+func (p *Process) pauseHere(d time.Duration) bool {
 	done := make(chan struct{})
 	w := p.w
 	w.at(w.Now(), p.Name, func() {
@@ -263,8 +279,9 @@ func (p *Process) Pause(d time.Duration) {
 	})
 	select {
 	case <-done:
+		return true
 	case <-p.ctx.Done():
-		runtime.Goexit()
+		return false
 	}
 }
 
@@ -316,7 +333,12 @@ func (p *Process) resume() bool {
 	w := p.w
 	w.mu.Lock()
 	now := w.Now()
-	for _, it := range append(p.inbox, p.overdue...) {
+	waiting := append(p.inbox, p.overdue...)
+	if p.guest != nil && len(p.inbox) > 1 {
+		// Its runtime looks at all its connections at once. After the first, it would find that the deadlines of the others have passed.
+		waiting = append([]*item{{at: now, due: now, class: classDelivery, proc: p, waits: true, act: inOrder(p.inbox)}}, p.overdue...)
+	}
+	for _, it := range waiting {
 		if it.waits { // otherwise it was stopped or reset
 			it.at = now
 			w.enqueue(it)
@@ -330,6 +352,17 @@ func (p *Process) resume() bool {
 	w.mu.Unlock()
 	p.inbox, p.overdue, p.outbound = nil, nil, nil
 	return true
+}
+
+// inOrder does several things as one event.
+type inOrder []*item
+
+func (all inOrder) act(w *World) {
+	for _, it := range all {
+		if it.waits {
+			it.act.act(w)
+		}
+	}
 }
 
 // crash ends the process: its operating system closes its connections, its service determines what of its memory is left, its

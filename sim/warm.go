@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"net"
-	"slices"
-)
+import "slices"
 
 // Warm calls f while the world stands still, as it does outside of [World.Run]. Connections that f opens are open at once, and
 // requests on them are answered at once, without events: they are the connections of a client that has been up for a while. f
@@ -21,7 +18,7 @@ func (w *World) setWarming(on bool) {
 }
 
 // meet opens a connection in no time. The caller holds mu.
-func (p *Process) meet(remote *Process) (net.Conn, error) {
+func (p *Process) meet(remote *Process) (*Conn, error) {
 	if remote.svc == nil {
 		return nil, errRefused
 	}

@@ -10,7 +10,7 @@ import (
 // Imports point down: sim records what happens to nodes and clients, checker says whether it was right, reports shows it, scenarios says
 // what to try.
 func TestImportsPointDown(t *testing.T) {
-	history, link, sim, workers := "lockstep/sim/history", "lockstep/sim/link", "lockstep/sim", "lockstep/sim/workers"
+	history, link, sim, wasm, workers := "lockstep/sim/history", "lockstep/sim/link", "lockstep/sim", "lockstep/sim/wasm", "lockstep/sim/workers"
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
 	facts, explain, explorer := "lockstep/checker/facts", "lockstep/checker/explain", "lockstep/reports/explorer"
@@ -20,6 +20,7 @@ func TestImportsPointDown(t *testing.T) {
 		link:                         {history},
 		sim:                          {history, link},
 		workers:                      {history, sim},
+		wasm:                         {sim},
 		nodes:                        {history, sim, engine},
 		live:                         {history, link, sim, workers, nodes, engine, redisserver},
 		engine:                       {history},
@@ -39,10 +40,10 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/reports/debate":    {"lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", claims},
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
-		play:                         {history, sim, workers, nodes, live, engine, redisserver, "lockstep/clients", facts, "lockstep/checker", "lockstep/reports", explorer, script},
+		play:                         {history, sim, wasm, workers, nodes, live, engine, redisserver, "lockstep/clients", facts, "lockstep/checker", "lockstep/reports", explorer, script},
 		search:                       {history, sim, workers, "lockstep/clients", facts, "lockstep/checker", explain, "lockstep/reports", files, script, play},
-		"lockstep/scenarios":         {history, sim, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
-		"lockstep/cmd/lockstep":      {history, facts, sim, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
+		"lockstep/scenarios":         {history, sim, wasm, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
+		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock":  {},
 		"lockstep/clients/internal/parts":    {"lockstep/clients"},
@@ -55,6 +56,7 @@ func TestImportsPointDown(t *testing.T) {
 		fields:                               {history},
 		docs:                                 {},
 		"lockstep/cmd/mutants":               {},
+		"lockstep/cmd/lockstep/guest":        {"lockstep/clients", "lockstep/clients/libraries", play},
 	}
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "lockstep/...").CombinedOutput()
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -18,6 +20,7 @@ import (
 	"lockstep/reports"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/search"
+	"lockstep/sim/wasm"
 	"lockstep/sim/workers"
 )
 
@@ -43,7 +46,12 @@ func worst(all []status) error {
 	return s
 }
 
-func main() { os.Exit(run(known{locks: clients.Locks(), libraries: libraries.Locks()}, os.Args[1:])) }
+func main() {
+	if _, file, _, ok := runtime.Caller(0); ok {
+		wasm.SetSource(filepath.Join(filepath.Dir(file), "guest"))
+	}
+	os.Exit(run(known{locks: clients.Locks(), libraries: libraries.Locks()}, os.Args[1:]))
+}
 
 // longestError is the most characters that are printed of each line of an error.
 const longestError = 2000

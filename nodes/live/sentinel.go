@@ -229,7 +229,7 @@ func (g *Guide) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	}
 	err := nodes.ErrNobodyKnows
 	for _, s := range g.Sentinels {
-		reply, e := nodes.Ask(ctx, &d, s, "SENTINEL", "get-master-addr-by-name", nodes.MasterName)
+		reply, e := nodes.Ask(ctx, d.DialContext, s, "SENTINEL", "get-master-addr-by-name", nodes.MasterName)
 		if e != nil {
 			err = e
 			continue

@@ -22,6 +22,7 @@ import (
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/wasm"
 	"lockstep/sim/workers"
 )
 
@@ -66,7 +67,8 @@ type job struct {
 	Speed  float64 `json:"speed"`
 	Twice  bool    `json:"twice"`
 	// Restless makes the comparison one of what the clients saw.
-	Restless bool `json:"restless,omitempty"`
+	Restless bool    `json:"restless,omitempty"`
+	Program  program `json:"program,omitzero"` // for runs with guests
 
 	// On real Redis:
 	Servers string        `json:"servers,omitempty"` // with credentials, if they are existing servers
@@ -136,11 +138,15 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 
 // Job returns the case as sent to a worker. Its number determines whether it is one of those that are played twice.
 func (c Case) Job(i int) (json.RawMessage, error) {
+	p, err := programOf(c.Run)
+	if err != nil {
+		return nil, err
+	}
 	twice := c.On != OnReal && (c.Restless || i%canary == 0)
 	return json.Marshal(job{
 		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: c.On,
 		Speed: c.Scenario.SpeedOf(c.Run, c.Speed), Twice: twice, Restless: c.Restless, Limit: c.Limit, Tries: c.Tries,
-		Servers: c.Servers.URLs(), Prefix: c.prefix,
+		Servers: c.Servers.URLs(), Prefix: c.prefix, Program: p,
 	})
 }
 
@@ -193,6 +199,9 @@ func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
 // Serve does the work of a worker process: it plays cases for its supervisor until there are no more.
 func Serve(find Finder, task Task) error {
 	QuietRedis()
+	if wasm.Inside {
+		return beGuest(find)
+	}
 	return workers.Work(func(ctx context.Context, data json.RawMessage) (any, error) { return Perform(ctx, data, find, task) })
 }
 
@@ -201,23 +210,11 @@ func QuietRedis() { redis.SetLogger(&logging.VoidLogger{}) }
 
 // Perform does a job, and returns the result that the worker sends to its supervisor.
 func Perform(ctx context.Context, data json.RawMessage, find Finder, task Task) (any, error) {
-	var j job
-	if err := json.Unmarshal(data, &j); err != nil {
-		return nil, err
-	}
-	s, err := script.Parse(j.File, []byte(j.Source))
+	j, s, r, build, err := readJob(data, find)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.FindRun(j.Run)
-	if err != nil {
-		return nil, err
-	}
-	r = r.With(j.Lock)
-	build, err := find(r.Lock)
-	if err != nil {
-		return nil, err
-	}
+	useProgram(j.Program)
 	if j.Client != nil {
 		return &done{}, beClient(ctx, s, r, build, j)
 	}
@@ -259,6 +256,22 @@ func Perform(ctx context.Context, data json.RawMessage, find Finder, task Task) 
 		}
 	}
 	return d, nil
+}
+
+// readJob decodes a job: its scenario, its run with the lock that is to be played, and that lock.
+func readJob(data json.RawMessage, find Finder) (j job, s *script.Scenario, r script.Section, build clients.New, err error) {
+	if err = json.Unmarshal(data, &j); err != nil {
+		return
+	}
+	if s, err = script.Parse(j.File, []byte(j.Source)); err != nil {
+		return
+	}
+	if r, err = s.FindRun(j.Run); err != nil {
+		return
+	}
+	r = r.With(j.Lock)
+	build, err = find(r.Lock)
+	return
 }
 
 // avoidsEnv reports whether the code under test seems to connect without its Env: it leaves goroutines of go-redis behind, sends
@@ -317,8 +330,12 @@ func (c Case) TaskJob(task any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	p, err := programOf(c.Run)
+	if err != nil {
+		return nil, err
+	}
 	return json.Marshal(job{
-		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: OnSim, Task: data,
+		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: OnSim, Task: data, Program: p,
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"lockstep/checker"
 	"lockstep/checker/facts"
 	"lockstep/clients"
+	"lockstep/nodes"
 	"lockstep/nodes/engine"
 	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
@@ -120,6 +121,7 @@ type assignment struct {
 	Contact  live.Contact `json:"contact"`
 	Nodes    []string     `json:"nodes"` // the addresses at which it reaches them
 	Guide    *live.Guide  `json:"guide,omitempty"`
+	Group    nodes.Guide  `json:"group,omitzero"` // of a guest
 	Resource string       `json:"resource"`
 }
 

@@ -41,7 +41,17 @@ func simulateWith(cache *clientCache, v Variant, s *script.Scenario, run script.
 func record(cache *clientCache, v Variant, s *script.Scenario, run script.Section, build clients.New, seed uint64) (h *history.History, err error) {
 	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis.
 	reseed(int64(seed))
-	err = sim.Bubble(func() { h = simulate(cache, v, s, s.Resolve(run), build, seed) })
+	r := s.Resolve(run)
+	var g *guests
+	if r.Guests {
+		if g, err = newGuests(s, run, seed); err != nil {
+			return nil, err
+		}
+	}
+	err = sim.Bubble(func() { h = simulate(cache, v, s, r, build, seed, g) })
+	if g != nil && err == nil {
+		err = g.err()
+	}
 	return h, err
 }
 
@@ -63,6 +73,7 @@ func metaOf(r script.Section, s *script.Scenario, on string, seed uint64) histor
 		Probe:    script.ProbeName,
 		Pace:     paceOf(r),
 		Bound:    boundOf(r),
+		Guests:   r.Guests && on == OnSim,
 
 		Persistence: r.Persistence,
 	}
@@ -101,14 +112,15 @@ func reseed(seed int64) {
 	rand.Seed(seed) //lint:ignore SA1019 nothing else does
 }
 
-// simulate plays one run in a world of its own.
-func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Section, build clients.New, seed uint64) *history.History {
+// simulate plays one run in a world of its own. If there are guests, its clients run as those.
+func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Section, build clients.New, seed uint64, g *guests) *history.History {
 	w := sim.NewWorld(sim.Config{Seed: seed, Reseed: reseed, Branch: v.Branch, OnTime: v.OnTime})
 	defer w.Close()
 	h := w.History()
-	h.Meta = metaOf(r, s, "sim", seed)
+	h.Meta = metaOf(r, s, OnSim, seed)
 
-	addrs, dial, stop := serveNodes(r, w, seed)
+	servers := serveNodes(r, w, seed)
+	addrs, dial := servers.addrs, servers.dial
 	resource, stopResource := serveResource(r, w)
 	known, err := clients.Find(r.Lock)
 	ours := err == nil // neither a library nor a lock of a user
@@ -120,6 +132,10 @@ func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Sectio
 	defer left.close()
 	start := func(name string, steps []script.Step) {
 		p := w.Process(name)
+		if g != nil {
+			g.start(w, p, r, servers, resource)
+			return
+		}
 		random := w.Rand(seed, "client", name)
 		var env clients.Env
 		if r.Pool == script.Warm {
@@ -146,7 +162,7 @@ func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Sectio
 	playLanes(r, w, start)
 	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
 	// Not if the run has panicked: a server that was in the middle of a command cannot be reused.
-	stop()
+	servers.stop()
 	stopResource()
 	return h
 }
@@ -173,9 +189,17 @@ func outOfStep(p *sim.Process, i int) clients.Host {
 	return late{p, by}
 }
 
-// serveNodes adds the Redis servers of a run to the world. It returns where clients find the lock nodes, how a client dials, and
-// a function that frees the servers.
-func serveNodes(r script.Section, w *sim.World, seed uint64) (addrs []string, dial func(*sim.Process) clients.Dialer, stop func()) {
+// servers are the Redis servers of a run.
+type servers struct {
+	addrs   []string                          // where clients find the lock nodes
+	dial    func(*sim.Process) clients.Dialer // how a client dials
+	guide   nodes.Guide                       // how it finds the primary
+	resolve func(addr string) string          // returns the address of the primary that the operator chose
+	stop    func()                            // frees the servers
+}
+
+// serveNodes adds the Redis servers of a run to the world.
+func serveNodes(r script.Section, w *sim.World, seed uint64) servers {
 	if r.Replicas > 0 {
 		g := nodes.ServeGroup(w, nodes.GroupConfig{
 			Replicas:    r.Replicas,
@@ -186,18 +210,22 @@ func serveNodes(r script.Section, w *sim.World, seed uint64) (addrs []string, di
 			Persistence: r.Persistence,
 			Seed:        seed,
 		})
-		return g.Addrs(), func(p *sim.Process) clients.Dialer { return g.Dial(p) }, g.Close
+		return servers{g.Addrs(), func(p *sim.Process) clients.Dialer { return clients.Dialer(g.Dial(p)) }, g.Guide(), g.Resolve, g.Close}
 	}
 	var all []*nodes.Node
+	var addrs []string
 	for _, name := range r.NodeNames() {
 		n := nodes.Serve(w, name)
 		n.Persist(engine.Persistence(r.Persistence))
 		all, addrs = append(all, n), append(addrs, n.Process.Addr())
 	}
-	return addrs, func(p *sim.Process) clients.Dialer { return p.DialContext }, func() {
-		for _, n := range all {
-			n.Redis.Close()
-		}
+	return servers{
+		addrs: addrs, dial: func(p *sim.Process) clients.Dialer { return p.DialContext }, resolve: func(addr string) string { return addr },
+		stop: func() {
+			for _, n := range all {
+				n.Redis.Close()
+			}
+		},
 	}
 }
 

@@ -58,7 +58,7 @@
 // A section line names the lock and has the settings of this run; all except nodes are optional:
 //
 //	-- LOCK nodes=N replicas=N sentinels=N shards=N down-after=DURATION min-replicas=N \
-//	   persistence=KIND pool=warm resource=KIND label=NAME ttl=DURATION speed=N seed=N checksum=HEX --
+//	   persistence=KIND pool=warm guests=yes resource=KIND label=NAME ttl=DURATION speed=N seed=N checksum=HEX --
 //
 // (on one line). A label distinguishes several runs of one lock, such as a control. The servers are:
 //
@@ -74,6 +74,9 @@
 // With pool=warm each client has an open connection to each lock node when its lane begins, like a client that has been up for a
 // while. Otherwise it connects when it first needs to, which takes as many messages as acquiring the lock. Locks that make their
 // own clients instead of using [clients.Env.Nodes] always connect. The setting requires nodes without replicas.
+//
+// With guests=yes the clients run as WebAssembly, in simulation. Code that calls package time then has the clocks of its client: a
+// pause stops its timers, and its clock can be wrong. On real servers each client is a process anyway.
 //
 // Simulated time costs nothing; real time does. On real servers durations are divided by the speed of the scenario. At a greater
 // speed the scenario would not be valid: delays and timeouts inside a lock do not scale, EXPIRE takes whole seconds, a server

@@ -142,6 +142,10 @@ func (r *Section) set(key, value string) (err error) {
 		if value != Warm {
 			return history.Unknown("pool", value, []string{Warm})
 		}
+	case "guests":
+		if r.Guests = value == yes; !r.Guests {
+			return history.Unknown("value of guests", value, []string{yes})
+		}
 	case "seed":
 		if r.Seed, err = strconv.ParseUint(value, 10, 64); err != nil || r.Seed == 0 || value != strconv.FormatUint(r.Seed, 10) {
 			return fmt.Errorf("seed=%s: a seed is a whole number from 1 on", value)
@@ -176,9 +180,12 @@ func (r *Section) set(key, value string) (err error) {
 	return err
 }
 
+// yes is the only value of a setting that is left out otherwise.
+const yes = "yes"
+
 // settings are the keys of a section line, in the order in which they are printed.
 var settings = []string{
-	"nodes", "replicas", "sentinels", "shards", "down-after", "min-replicas", "persistence", "pool", "resource", "label", "ttl",
+	"nodes", "replicas", "sentinels", "shards", "down-after", "min-replicas", "persistence", "pool", "guests", "resource", "label", "ttl",
 	"speed", "seed", "checksum",
 }
 

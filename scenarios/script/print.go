@@ -99,6 +99,11 @@ func (r Section) Setting(key string) string {
 		return r.Persistence
 	case "pool":
 		return r.Pool
+	case "guests":
+		if !r.Guests {
+			return ""
+		}
+		return yes
 	case "resource":
 		return r.Resource
 	case "label":

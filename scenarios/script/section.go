@@ -24,6 +24,7 @@ type Section struct {
 	MinReplicas int           // how many replicas n1 needs to accept a write
 	Persistence string        // what a lock node keeps in a crash; see package nodes
 	Pool        string        // Warm, or empty: the clients connect when they first need to
+	Guests      bool          // in simulation the clients run as WebAssembly
 
 	Resource string // Plain, Fenced, CheckAndSet, Versioned or Counter
 	TTL      time.Duration

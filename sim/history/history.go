@@ -226,6 +226,8 @@ type Meta struct {
 	Probe       string        `json:"probe,omitempty"` // the client that must acquire at the end, if there is one
 	// Pace is the interval between the tries of a client that keeps asking at times of its own; 0 if there is none.
 	Pace time.Duration `json:"pace,omitempty"`
+	// Guests says that the clients ran as WebAssembly; see the setting guests of a scenario.
+	Guests bool `json:"guests,omitempty"`
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`
 	// Cap says which limit ended the run early: "the cap of 500 events". Empty if none did.

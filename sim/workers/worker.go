@@ -21,6 +21,9 @@ import (
 // are stdin and stdout, for systems on which a process inherits no others.
 const workerEnv = "LOCKSTEP_WORKER"
 
+// GuestEnv is the variable, with its value, that makes a program which is compiled to WebAssembly a worker; it does not call [Work].
+const GuestEnv = workerEnv + "=guest"
+
 // IsWorker reports whether this process was started by a [Supervisor] and should call [Work].
 func IsWorker() bool { return os.Getenv(workerEnv) != "" }
 

@@ -13,7 +13,7 @@ import (
 // errStale says that an idle connection was found dead before anything was sent on it.
 var errStale = errors.New("the idle connection was dead")
 
-// watchful replaces what go-redis leaves out under GOOS=js: there it does not check whether an idle connection is alive before it
+// watchful replaces what go-redis leaves out in WebAssembly: there it does not check whether an idle connection is alive before it
 // reuses it, because few browsers have sockets. Runs must be the same everywhere, so the connection itself checks before a write,
 // and the command gets another connection. Nothing of the command was sent, so this is not a retry.
 //

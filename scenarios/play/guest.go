@@ -1,0 +1,179 @@
+//go:build !wasm
+
+package play
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"lockstep/scenarios/script"
+	"lockstep/sim"
+	"lockstep/sim/wasm"
+	"lockstep/sim/workers"
+)
+
+// guests are the clients of a run that is simulated with guests=yes: instances of this program, compiled to WebAssembly, each of
+// which carries out the lane of one client ([beGuest]).
+type guests struct {
+	module *wasm.Module
+	s      *script.Scenario
+	run    script.Section // not resolved
+	seed   uint64
+	all    map[string]*wasm.Instance
+}
+
+func newGuests(s *script.Scenario, run script.Section, seed uint64) (*guests, error) {
+	m, err := guestModule()
+	if err != nil {
+		return nil, err
+	}
+	return &guests{module: m, s: s, run: run, seed: seed, all: map[string]*wasm.Instance{}}, nil
+}
+
+// start adds the lane of a client.
+func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers servers, resource string) {
+	name := p.Name
+	job, err := json.Marshal(job{
+		File: g.s.File, Source: g.s.String(), Run: g.run.ID(), Lock: g.run.Lock, Seed: g.seed,
+		Client: &assignment{Name: name, Nodes: servers.addrs, Group: servers.guide, Resource: resource},
+	})
+	if err != nil {
+		panic("play: " + err.Error())
+	}
+	number := slices.Index(r.Clients(), name) + 1
+	ready, begin, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	launch := func() *wasm.Instance {
+		in := g.module.Start(wasm.Config{
+			Process: p, Random: w.Rand(g.seed, "guest", name), Args: os.Args, Env: guestEnv(), Resolve: servers.resolve,
+			Ask: func(in *wasm.Instance, data []byte) []byte {
+				var q question
+				if err := json.Unmarshal(data, &q); err != nil {
+					panic("play: a guest asks " + string(data))
+				}
+				var a reply
+				switch {
+				case q.Job:
+					a.Job = job
+				case q.Begin:
+					close(ready)
+					select {
+					case <-begin:
+					case <-in.Dead():
+					}
+				case q.Record != nil:
+					p.Record(*q.Record)
+					in.Yield() // a fault that this event triggers acts before the next statement of the client
+				case q.Doing != nil:
+					p.Doing(q.Doing.Op, q.Doing.ID)
+				case q.Lease:
+					a.Lease = p.Lease()
+				case q.Pause > 0:
+					in.Pause(q.Pause)
+				case q.Until != nil:
+					a.FD = in.Instant(*q.Until + time.Duration(number)) // see outOfStep
+				case q.Steady:
+					a.Steady = p.Steady()
+				case q.End:
+					a.FD = in.Never()
+					close(end)
+				}
+				answer, err := json.Marshal(a)
+				if err != nil {
+					panic("play: " + err.Error())
+				}
+				return answer
+			},
+		})
+		g.all[name] = in
+		return in
+	}
+	if r.Pool == script.Warm {
+		w.Warm(func() {
+			in := launch()
+			select {
+			case <-ready:
+			case <-in.Ended():
+			}
+		})
+	}
+	p.Go(func(context.Context) {
+		in := g.all[name]
+		if in == nil {
+			in = launch()
+		}
+		outOfStep(p, number-1)
+		close(begin)
+		select {
+		case <-end:
+		case <-in.Ended():
+		case <-in.Dead():
+		}
+	})
+}
+
+// err says why a guest failed, if one did. All of them have ended with their bubble.
+func (g *guests) err() error {
+	for _, name := range slices.Sorted(maps.Keys(g.all)) {
+		if err := g.all[name].Err(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// loaded is this program, compiled to WebAssembly, as a worker loads it when the first run needs it.
+var loaded struct {
+	sync.Mutex
+	use, has program
+	module   *wasm.Module
+}
+
+// useProgram sets which program guests are; if none is set, it is [wasm.Self].
+func useProgram(p program) {
+	loaded.Lock()
+	defer loaded.Unlock()
+	loaded.use = p
+}
+
+func guestModule() (*wasm.Module, error) {
+	loaded.Lock()
+	defer loaded.Unlock()
+	if loaded.use == (program{}) {
+		var err error
+		if loaded.use, err = self(); err != nil {
+			return nil, err
+		}
+	}
+	if loaded.module != nil && loaded.has == loaded.use {
+		return loaded.module, nil
+	}
+	code, err := os.ReadFile(loaded.use.Path)
+	if err != nil {
+		return nil, err
+	}
+	if loaded.module, err = wasm.Compile(context.Background(), code, loaded.use.Cache); err != nil {
+		return nil, err
+	}
+	loaded.has = loaded.use
+	return loaded.module, nil
+}
+
+func self() (program, error) {
+	path, cache, err := wasm.Self()
+	if err != nil {
+		return program{}, fmt.Errorf("this program cannot be compiled to WebAssembly: %w", err)
+	}
+	return program{path, cache}, nil
+}
+
+// guestEnv is the environment of a guest: that of this process, and what makes the guest one.
+func guestEnv() []string { return append(os.Environ(), workers.GuestEnv) }
+
+func beGuest(Finder) error { return errors.New("play: this process is not a guest") }

@@ -1,0 +1,49 @@
+package play
+
+import (
+	"encoding/json"
+	"time"
+
+	"lockstep/scenarios/script"
+	"lockstep/sim/history"
+)
+
+// question is what a guest asks the worker in which it runs. Exactly one field is set.
+type question struct {
+	Job    bool           `json:"job,omitempty"`   // its job, with an [assignment]
+	Begin  bool           `json:"begin,omitempty"` // answered when its lane begins
+	Record *history.Event `json:"record,omitempty"`
+	Doing  *doing         `json:"doing,omitempty"`
+	Lease  bool           `json:"lease,omitempty"`
+	Pause  time.Duration  `json:"pause,omitempty"`
+	Until  *time.Duration `json:"until,omitempty"` // answered at once, with a descriptor that becomes readable then
+	Steady bool           `json:"steady,omitempty"`
+	End    bool           `json:"end,omitempty"` // the lane has ended; if the client stays, the answer has a descriptor that never becomes readable
+}
+
+type doing struct {
+	Op string `json:"op"`
+	ID int    `json:"id"`
+}
+
+// reply is the answer to a question.
+type reply struct {
+	Job    json.RawMessage `json:"job,omitempty"`
+	Lease  string          `json:"lease,omitempty"`
+	Steady time.Duration   `json:"steady,omitempty"`
+	FD     int32           `json:"fd,omitempty"`
+}
+
+// program is this program, compiled to WebAssembly.
+type program struct {
+	Path  string `json:"path"`
+	Cache string `json:"cache"` // the directory for machine code
+}
+
+// programOf returns the program of the guests of a run; none if the run has no guests.
+func programOf(r script.Section) (program, error) {
+	if !r.Guests {
+		return program{}, nil
+	}
+	return self()
+}

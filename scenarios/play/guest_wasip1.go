@@ -1,0 +1,70 @@
+package play
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"lockstep/clients"
+	"lockstep/scenarios/script"
+	"lockstep/sim"
+	"lockstep/sim/history"
+	"lockstep/sim/wasm"
+)
+
+// beGuest carries out the lane of one client, in its instance. The process ends afterwards.
+func beGuest(find Finder) error {
+	j, s, run, build, err := readJob(ask(question{Job: true}).Job, find)
+	if err != nil {
+		return err
+	}
+	r, a := s.Resolve(run), j.Client
+	dial := clients.Dialer(a.Group.Dialer(wasm.Dial))
+	env := clients.NewEnv(clockwork.NewRealClock(), wallClock{clockwork.NewRealClock()}, sim.Rand(j.Seed, "client", a.Name), dial, a.Nodes)
+	if r.Pool == script.Warm {
+		env.Warm()
+	}
+	ask(question{Begin: true})
+	steps := r.Lane(a.Name)
+	if a.Name == script.ProbeName {
+		steps = probeLane(r)
+	}
+	var left leftovers // until the process ends
+	left.runLane(context.Background(), guestHost{}, env, build, a.Resource, r.TTL, steps)
+	never := ask(question{End: true}).FD
+	if len(steps) > 0 && steps[len(steps)-1] == (script.Stay{}) {
+		wasm.Await(never)
+	}
+	return nil
+}
+
+func ask(q question) reply {
+	data, err := json.Marshal(q)
+	if err != nil {
+		panic("play: " + err.Error())
+	}
+	var a reply
+	if err := json.Unmarshal(wasm.Ask(data), &a); err != nil {
+		panic("play: " + err.Error())
+	}
+	return a
+}
+
+// guestHost is the host of the worker of a guest.
+type guestHost struct{}
+
+func (guestHost) Record(e history.Event)  { ask(question{Record: &e}) }
+func (guestHost) Doing(op string, id int) { ask(question{Doing: &doing{op, id}}) }
+func (guestHost) Lease() string           { return ask(question{Lease: true}).Lease }
+func (guestHost) Pause(d time.Duration)   { ask(question{Pause: d}) }
+func (guestHost) Until(t time.Duration)   { wasm.Await(ask(question{Until: &t}).FD) }
+func (guestHost) Steady() time.Duration   { return ask(question{Steady: true}).Steady }
+
+// wallClock is the wall clock of the process: package time without the reading of the steady clock, which it would prefer.
+type wallClock struct{ clockwork.Clock }
+
+func (wallClock) Now() time.Time                    { return time.Now().Round(0) }
+func (c wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+func (c wallClock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }

@@ -1,0 +1,24 @@
+//go:build wasm
+
+package play
+
+import (
+	"errors"
+
+	"lockstep/scenarios/script"
+	"lockstep/sim"
+)
+
+// guests do not exist here: WebAssembly does not run WebAssembly.
+type guests struct{}
+
+func newGuests(*script.Scenario, script.Section, uint64) (*guests, error) {
+	return nil, errNested
+}
+
+func (*guests) start(*sim.World, *sim.Process, script.Section, servers, string) {}
+func (*guests) err() error                                                      { return nil }
+func useProgram(program)                                                        {}
+func self() (program, error)                                                    { return program{}, errNested }
+
+var errNested = errors.New("a program that is compiled to WebAssembly cannot play runs with guests=yes")

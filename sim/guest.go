@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"net"
+	"time"
+)
+
+// A Guest is the operating system of a client whose code does not run in goroutines of the bubble, but in one thread that
+// calls the methods of the Guest: a WebAssembly instance, for example. Only [Guest.Wait] blocks. So the whole process stops
+// whenever it is paused: its code cannot run on, and no timer of its runtime fires. A read of any of its clocks counts as
+// one by the code under test.
+type Guest struct {
+	p    *Process
+	wake chan struct{} // something has happened on one of its connections, or Wake was called
+}
+
+// Guest makes a client process a guest. It must be called before the process has connections or timers.
+func (p *Process) Guest() *Guest {
+	g := &Guest{p: p, wake: make(chan struct{}, 1)}
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	p.guest, p.reads = g, true
+	return g
+}
+
+// Steady is the reading of the steady clock since the start of the run.
+func (g *Guest) Steady() time.Duration {
+	w := g.p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g.p.noticed(false)
+	return g.p.clock.reading(w.Now())
+}
+
+// Wall is the reading of the wall clock.
+func (g *Guest) Wall() time.Time {
+	w := g.p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g.p.noticed(true)
+	return w.start.Add(g.p.times.Wall(w.Now()))
+}
+
+// Wait returns when something has happened on a connection since the last call, when [Guest.Wake] was called, or when the steady
+// clock shows the reading due, which may be absent (negative), or when the process dies.
+func (g *Guest) Wait(due time.Duration) {
+	var tick <-chan time.Time
+	if due >= 0 {
+		t := newTimer(g.p.clock, nil)
+		w := g.p.w
+		w.mu.Lock()
+		t.arm(due)
+		w.mu.Unlock()
+		defer t.Stop()
+		tick = t.c
+	}
+	select {
+	case <-g.wake:
+	case <-tick:
+	case <-g.p.ctx.Done():
+	}
+}
+
+// Pause pauses the process, from its own code, which continues after the pause.
+func (g *Guest) Pause(d time.Duration) { g.p.pauseHere(d) }
+
+// Dead is closed when the process dies.
+func (g *Guest) Dead() <-chan struct{} { return g.p.ctx.Done() }
+
+// Alive reports whether the process has not died.
+func (g *Guest) Alive() bool { return g.p.ctx.Err() == nil }
+
+// Wake ends a Wait, the present one or the next.
+func (g *Guest) Wake() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Yield returns when everything has happened that is due now, and the process is not paused: a fault that an event of the
+// process has triggered acts before its code continues. It returns at once if the process dies.
+func (g *Guest) Yield() { g.p.await(g.p.w.Now()) }
+
+// Dial begins to connect to a process by its address, and does not wait: see [Conn.Connected].
+func (g *Guest) Dial(addr string) (*Conn, error) {
+	p := g.p
+	w := p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	remote := w.byAddr[addr]
+	switch {
+	case remote == nil:
+		return nil, errUnreachable
+	case p.dead:
+		return nil, net.ErrClosed
+	case w.warming:
+		return p.meet(remote)
+	}
+	c := newConn(p, remote)
+	c.dialled = true
+	p.conns[c] = true
+	c.send(packet{kind: syn})
+	return c, nil
+}
+
+// Connected returns nil if the connection is open, [ErrWouldBlock] as long as the other end has not answered, or why there is no
+// connection.
+func (c *Conn) Connected() error {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	switch {
+	case c.open:
+		return nil
+	case c.err != nil:
+		return c.err
+	}
+	return ErrWouldBlock
+}
+
+// TryRead is Read without waiting.
+func (c *Conn) TryRead(b []byte) (int, error) {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	return c.take(b)
+}
+
+// Readable reports whether Read would return at once.
+func (c *Conn) Readable() bool {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	return len(c.in) > 0 || c.eof || c.err != nil || c.expired
+}

@@ -1,0 +1,197 @@
+//go:build !wasm
+
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+	"github.com/tetratelabs/wazero/sys"
+
+	"lockstep/sim"
+)
+
+// A Module is a compiled program. It is for one goroutine at a time, as are all its instances: those of one world.
+type Module struct {
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+}
+
+// MostMemory limits the memory of one instance, in pages of 64 KiB.
+const MostMemory = 512 << 20 / (64 << 10)
+
+// Compile compiles a program. Machine code is kept in the cache directory.
+func Compile(ctx context.Context, program []byte, cache string) (*Module, error) {
+	kept, err := wazero.NewCompilationCacheWithDir(cache)
+	if err != nil {
+		return nil, err
+	}
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCompilationCache(kept).WithMemoryLimitPages(MostMemory))
+	m := &Module{runtime: r}
+	wasi := r.NewHostModuleBuilder(wasi_snapshot_preview1.ModuleName)
+	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(wasi)
+	host := r.NewHostModuleBuilder("lockstep")
+	for _, f := range functions {
+		b := wasi
+		if f.ours {
+			b = host
+		}
+		b.NewFunctionBuilder().WithGoModuleFunction(f.call(), f.params, f.results).Export(f.name)
+	}
+	for _, b := range []wazero.HostModuleBuilder{wasi, host} {
+		if _, err := b.Instantiate(ctx); err != nil {
+			r.Close(ctx)
+			return nil, err
+		}
+	}
+	if m.compiled, err = r.CompileModule(ctx, program); err != nil {
+		r.Close(ctx)
+		return nil, err
+	}
+	return m, nil
+}
+
+// Close frees the module. None of its instances may run.
+func (m *Module) Close() error { return m.runtime.Close(context.Background()) }
+
+// Config says what one instance has.
+type Config struct {
+	Process *sim.Process // becomes a guest: no code of this process may run outside of the instance
+	Random  *rand.Rand   // all randomness of the instance
+	Args    []string
+	Env     []string                 // NAME=VALUE
+	Resolve func(addr string) string // returns the address to connect to instead of another; default: the same
+	// Ask answers the questions of the instance, in its goroutine. While it does, no code of the process runs.
+	Ask func(in *Instance, question []byte) (answer []byte)
+}
+
+// An Instance is a process of a world that runs a module.
+type Instance struct {
+	Config
+	guest  *sim.Guest
+	fds    map[int32]descriptor
+	next   int32
+	answer []byte
+	looks  int // host calls since the instance last waited
+	output []byte
+	ended  chan struct{}
+	err    error
+	died   bool // its process has crashed, or the world was closed
+}
+
+// Start runs an instance in a goroutine of its own, until its program exits or its process dies.
+func (m *Module) Start(c Config) *Instance {
+	in := &Instance{Config: c, guest: c.Process.Guest(), fds: map[int32]descriptor{}, next: firstFD, ended: make(chan struct{})}
+	go func() {
+		defer close(in.ended)
+		in.err = in.run(m)
+		in.hangUp()
+	}()
+	return in
+}
+
+// Ended is closed when the instance has ended.
+func (in *Instance) Ended() <-chan struct{} { return in.ended }
+
+// Dead is closed when the process of the instance dies.
+func (in *Instance) Dead() <-chan struct{} { return in.guest.Dead() }
+
+// Err says why the program of an instance that has ended failed; nil if it exited normally or its process died. The first line
+// is the reason; those after it are what the program printed, which for Go includes the stacks of its goroutines.
+func (in *Instance) Err() error { return in.err }
+
+type instanceKey struct{}
+
+func (in *Instance) run(m *Module) error {
+	ctx := context.WithValue(context.Background(), instanceKey{}, in)
+	c := wazero.NewModuleConfig().WithName("").WithArgs(in.Args...)
+	for _, e := range in.Env {
+		if k, v, _ := strings.Cut(e, "="); k != "" {
+			c = c.WithEnv(k, v)
+		}
+	}
+	mod, err := m.runtime.InstantiateModule(ctx, m.compiled, c)
+	if mod != nil {
+		defer mod.Close(ctx)
+	}
+	var exit *sys.ExitError
+	switch {
+	case in.died:
+		return nil
+	case err == nil:
+		return nil
+	case errors.As(err, &exit) && exit.ExitCode() == 0:
+		return nil
+	case errors.As(err, &exit):
+		return &ExitError{Code: exit.ExitCode(), Output: string(in.output)}
+	}
+	return fmt.Errorf("%w\n%s", err, in.output)
+}
+
+// ExitError says that the program of a guest ended with a code other than 0.
+type ExitError struct {
+	Code   uint32
+	Output string // what it printed
+}
+
+func (e *ExitError) Error() string {
+	reason := fmt.Sprintf("the process of the client exited with status %d", e.Code)
+	for line := range strings.Lines(e.Output) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			reason = strings.TrimSpace(line)
+			break
+		}
+	}
+	return reason + "\n" + e.Output
+}
+
+// live ends the instance from a host function if its process has died.
+func (in *Instance) live() {
+	if !in.guest.Alive() {
+		in.died = true
+		panic(sys.NewExitError(137)) // as of a process that was killed
+	}
+}
+
+// hangUp closes what the process has left open, as an operating system does.
+func (in *Instance) hangUp() {
+	for _, d := range in.fds {
+		if d.conn != nil {
+			d.conn.Close()
+		}
+	}
+}
+
+// function is a host function.
+type function struct {
+	ours    bool
+	name    string
+	params  []api.ValueType
+	results []api.ValueType
+	do      func(in *Instance, m api.Memory, a []uint64) uint32
+}
+
+func (f function) call() api.GoModuleFunc {
+	return func(ctx context.Context, mod api.Module, stack []uint64) {
+		in := ctx.Value(instanceKey{}).(*Instance)
+		if in.looks++; in.looks > mostLooks {
+			panic(errSpins)
+		}
+		r := f.do(in, mod.Memory(), stack)
+		if len(f.results) > 0 {
+			stack[0] = uint64(r)
+		}
+	}
+}
+
+// mostLooks is how many host calls an instance may make without waiting. Time stands still while it runs, so code that polls the
+// clock until some time has passed never ends.
+const mostLooks = 20_000_000
+
+var errSpins = errors.New("the code reads its clock again and again without waiting: while code runs, no time passes")
