@@ -146,7 +146,17 @@ func (b *bench) outcome(ctx context.Context, c play.Case, job json.RawMessage) (
 		return s.Sweep(ctx, c)
 	}
 	result, err := b.perform(ctx, c, job)
-	return c.Outcome(result), err
+	if err != nil {
+		return nil, err
+	}
+	return c.AsGuests(c.Outcome(result), func(c play.Case) (*play.Outcome, error) {
+		job, err := c.Job(1)
+		if err != nil {
+			return nil, err
+		}
+		result, err := b.perform(ctx, c, job)
+		return c.Outcome(result), err
+	})
 }
 
 func (b *bench) perform(ctx context.Context, c play.Case, job json.RawMessage) (workers.Outcome, error) {

@@ -40,6 +40,7 @@ func (k known) complete(root *cobra.Command) {
 		"persistence": among(words(engine.Persistences)...),
 		"resource":    among(clients.Resources()...),
 		"pool":        among("warm"),
+		"guests":      among(guestModes()...),
 		"grid":        cobra.FixedCompletions(axes, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp),
 		"have":        cobra.FixedCompletions(limits, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp),
 		"out":         cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),

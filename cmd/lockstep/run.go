@@ -44,6 +44,7 @@ type runFlags struct {
 	limit   time.Duration
 	memory  workers.Memory
 	tries   int
+	guests  play.Guests
 	ci      ciFlags
 	shows   map[*play.Outcome]string // the files of saved histories
 	without []finding                // for files that have no history to judge
@@ -60,6 +61,7 @@ func (f *runFlags) onServers(c *cobra.Command) {
 	c.Flags().StringVar(&f.on, "on", play.OnSim, "run on `WHERE`: sim; redis (servers for the run); or yours: redis://HOST")
 	c.Flags().Var((*speedValue)(&f.speed), "speed", "on redis: divide durations by at most `N` (default what each scenario tolerates)")
 	f.bounds(c, " (on redis: beyond its length)")
+	guestsFlag(c, &f.guests)
 	c.Flags().IntVar(&f.tries, "tries", 1, "on redis: how often to try a run whose result may be luck")
 }
 
@@ -259,7 +261,7 @@ func (f *runFlags) cases(chosen []selection, seed uint64) []play.Case {
 			build, _ := f.known.find(r.Lock) // choose has checked that it exists
 			lib, _ := f.known.library(r.Lock)
 			cases = append(cases, play.Case{
-				Scenario: s.scenario, Run: r, Seed: seed, On: f.on, Servers: f.servers, Speed: f.speed, Limit: f.limit, Tries: f.tries, Restless: lib.Restless, New: build,
+				Scenario: s.scenario, Run: r, Seed: seed, On: f.on, Servers: f.servers, Speed: f.speed, Limit: f.limit, Tries: f.tries, Restless: lib.Restless, Guests: f.guests, New: build,
 			})
 		}
 	}

@@ -23,9 +23,7 @@ import (
 // which carries out the lane of one client ([beGuest]).
 type guests struct {
 	module *wasm.Module
-	s      *script.Scenario
-	run    script.Section // not resolved
-	seed   uint64
+	job    job // of each, without its assignment
 	all    map[string]*wasm.Instance
 }
 
@@ -34,16 +32,19 @@ func newGuests(s *script.Scenario, run script.Section, seed uint64) (*guests, er
 	if err != nil {
 		return nil, err
 	}
-	return &guests{module: m, s: s, run: run, seed: seed, all: map[string]*wasm.Instance{}}, nil
+	page, bare := *s, run // the page names the reference in whose place the lock is played
+	bare.Lock, bare.InPlaceOf = run.Reference(), ""
+	page.Runs = []script.Section{bare}
+	j := job{File: s.File, Source: page.String(), Run: bare.ID(), Lock: run.Lock, Seed: seed}
+	return &guests{module: m, job: j, all: map[string]*wasm.Instance{}}, nil
 }
 
 // start adds the lane of a client.
 func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers servers, resource string) {
 	name := p.Name
-	job, err := json.Marshal(job{
-		File: g.s.File, Source: g.s.String(), Run: g.run.ID(), Lock: g.run.Lock, Seed: g.seed,
-		Client: &assignment{Name: name, Nodes: servers.addrs, Group: servers.guide, Resource: resource},
-	})
+	own := g.job
+	own.Client = &assignment{Name: name, Nodes: servers.addrs, Group: servers.guide, Resource: resource}
+	job, err := json.Marshal(own)
 	if err != nil {
 		panic("play: " + err.Error())
 	}
@@ -51,7 +52,7 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 	ready, begin, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	launch := func() *wasm.Instance {
 		in := g.module.Start(wasm.Config{
-			Process: p, Random: w.Rand(g.seed, "guest", name), Args: os.Args, Env: guestEnv(), Resolve: servers.resolve,
+			Process: p, Random: w.Rand(g.job.Seed, "guest", name), Args: os.Args, Env: guestEnv(), Resolve: servers.resolve,
 			Ask: func(in *wasm.Instance, data []byte) []byte {
 				var q question
 				if err := json.Unmarshal(data, &q); err != nil {

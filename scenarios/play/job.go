@@ -51,6 +51,8 @@ type Case struct {
 	// compared instead of the traces; a difference is in [Outcome.Repeat].
 	Restless bool
 	Promise  Promise // what is claimed of the lock
+	// Guests says when the clients of a simulated run run as WebAssembly; see [GuestsAuto].
+	Guests Guests
 	// New makes the lock if there are no workers (GOOS=js), which find it by its name; default: [clients.Find].
 	New clients.New
 }
@@ -67,8 +69,10 @@ type job struct {
 	Speed  float64 `json:"speed"`
 	Twice  bool    `json:"twice"`
 	// Restless makes the comparison one of what the clients saw.
-	Restless bool    `json:"restless,omitempty"`
-	Program  program `json:"program,omitzero"` // for runs with guests
+	Restless bool `json:"restless,omitempty"`
+	// Guests makes the clients guests, even if the page does not say so.
+	Guests  bool    `json:"guests,omitempty"`
+	Program program `json:"program,omitzero"` // for runs with guests
 
 	// On real Redis:
 	Servers string        `json:"servers,omitempty"` // with credentials, if they are existing servers
@@ -124,12 +128,22 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 		run = inProcess(cases) // there are no worker processes
 	}
 	clean := 0
+	var again []int // cases that are played once more, with guests
+	natively := make([]*Outcome, len(cases))
 	err := run(ctx, jobs, func(i int, out workers.Outcome) {
 		if out.Report == nil {
 			clean++
 		}
-		each(i, cases[i].Outcome(out))
+		o := cases[i].Outcome(out)
+		if cases[i].needsGuests(o) {
+			again, natively[i] = append(again, i), o
+			return
+		}
+		each(i, o)
 	})
+	if err == nil && len(again) > 0 {
+		err = repeatAsGuests(ctx, run, cases, again, natively, each)
+	}
 	if session != "" && clean < len(cases) {
 		err = errors.Join(err, sweep(ctx, session, cases))
 	}
@@ -138,6 +152,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 
 // Job returns the case as sent to a worker. Its number determines whether it is one of those that are played twice.
 func (c Case) Job(i int) (json.RawMessage, error) {
+	c.settle()
 	p, err := programOf(c.Run)
 	if err != nil {
 		return nil, err
@@ -146,7 +161,7 @@ func (c Case) Job(i int) (json.RawMessage, error) {
 	return json.Marshal(job{
 		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: c.On,
 		Speed: c.Scenario.SpeedOf(c.Run, c.Speed), Twice: twice, Restless: c.Restless, Limit: c.Limit, Tries: c.Tries,
-		Servers: c.Servers.URLs(), Prefix: c.prefix, Program: p,
+		Servers: c.Servers.URLs(), Prefix: c.prefix, Guests: c.Run.Guests, Program: p,
 	})
 }
 
@@ -163,6 +178,7 @@ func (c Case) Longest() time.Duration {
 
 // Outcome judges what a worker has returned for the case.
 func (c Case) Outcome(out workers.Outcome) *Outcome {
+	c.settle()
 	r := c.Scenario.Resolve(c.Run)
 	if c.On == OnReal {
 		r = faster(r, c.Scenario.SpeedOf(c.Run, c.Speed))
@@ -270,6 +286,7 @@ func readJob(data json.RawMessage, find Finder) (j job, s *script.Scenario, r sc
 		return
 	}
 	r = r.With(j.Lock)
+	r.Guests = r.Guests || j.Guests
 	build, err = find(r.Lock)
 	return
 }
@@ -330,12 +347,13 @@ func (c Case) TaskJob(task any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.settle()
 	p, err := programOf(c.Run)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(job{
-		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: OnSim, Task: data, Program: p,
+		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: OnSim, Task: data, Guests: c.Run.Guests, Program: p,
 	})
 }
 

@@ -48,8 +48,20 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []play.Case, each 
 
 // Sweep plays a case whose page is swept, with the workers of s, and returns the outcome of its worst position: one that breaks
 // what is claimed of the lock, or else one that proves nothing, which makes the sweep UNKNOWN, or else one that violates a property.
-// If there is no such position, the outcome is that of the calm run.
+// If there is no such position, the outcome is that of the calm run. Like a single case, a sweep is repeated with guests if they
+// may answer what it leaves open.
 func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) {
+	if c.Guests == play.GuestsAlways {
+		c.Run.Guests = true
+	}
+	o, err := s.sweep(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return c.AsGuests(o, func(c play.Case) (*play.Outcome, error) { return s.sweep(ctx, c) })
+}
+
+func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) {
 	calm := *c.Scenario
 	run := c.Run.With(c.Run.Reference())
 	calm.Lanes = c.Scenario.Resolve(run).Lanes // a perturbation of a client is a step of its lane in the scenario
@@ -57,7 +69,7 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 	calm.Sweep, calm.Runs = nil, []script.Section{run}
 	one := *s
 	one.Calm, one.Lock, one.Seed = &calm, c.Run.Lock, cmp.Or(c.Seed, run.Seed, 1)
-	one.Kinds, one.Restless, one.New, one.most, one.Fixed = c.Scenario.Sweep, c.Restless, c.New, sweptEvents, true
+	one.Kinds, one.Restless, one.New, one.most, one.Fixed = c.Scenario.Sweep, c.Restless && !run.Guests, c.New, sweptEvents, true
 	sum := &play.Sweep{Kinds: c.Scenario.Sweep}
 	worst, err := one.position(ctx, c, nil)
 	if err != nil {

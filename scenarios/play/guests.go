@@ -1,0 +1,94 @@
+package play
+
+import (
+	"context"
+	"encoding/json"
+
+	"lockstep/checker"
+	"lockstep/sim/workers"
+)
+
+// Guests says when the clients of a simulated run are guests: when they run as WebAssembly.
+type Guests string
+
+const (
+	// GuestsAuto, the default: if the native run proves nothing because the lock calls package time, or cannot be repeated.
+	GuestsAuto Guests = ""
+	// GuestsAlways makes all clients guests. A guest takes ten to twenty times as long as native code.
+	GuestsAlways Guests = "always"
+	// GuestsNever makes clients guests only where a page has guests=yes.
+	GuestsNever Guests = "never"
+)
+
+// settle applies the mode to the run. The runs of guests can be repeated to the byte, whatever the lock.
+func (c *Case) settle() {
+	if c.On == OnReal {
+		c.Run.Guests = false
+	} else if c.Guests == GuestsAlways {
+		c.Run.Guests = true
+	}
+	if c.Run.Guests {
+		c.Restless = false
+	}
+}
+
+// needsGuests reports whether guests may answer what the outcome of the native run leaves open.
+func (c Case) needsGuests(o *Outcome) bool {
+	c.settle()
+	return c.Guests == GuestsAuto && c.On != OnReal && !c.Run.Guests && o.Report == nil &&
+		(o.Result.Verdict == checker.Inconclusive && o.Result.OwnTime || o.Repeat != "" || o.Differs != "")
+}
+
+// AsGuests returns the outcome of a case, given that of its native run. If guests may answer what that leaves open, it plays the
+// case with guests. If this is not possible, the native outcome says why.
+func (c Case) AsGuests(native *Outcome, play func(Case) (*Outcome, error)) (*Outcome, error) {
+	if !c.needsGuests(native) {
+		return native, nil
+	}
+	if _, err := self(); err != nil {
+		return native.notAsGuests(err.Error()), nil
+	}
+	c.Run.Guests = true
+	o, err := play(c)
+	if err != nil {
+		return nil, err
+	}
+	return native.or(o), nil
+}
+
+// or returns the outcome of the run with guests, if there is one.
+func (o *Outcome) or(guests *Outcome) *Outcome {
+	if guests.Report != nil {
+		return o.notAsGuests(guests.Report.Reason)
+	}
+	return guests
+}
+
+// notAsGuests adds to an outcome why the clients did not run as WebAssembly.
+func (o *Outcome) notAsGuests(why string) *Outcome {
+	o.Result.Unmet = append(o.Result.Unmet, "the clients could not run as WebAssembly: "+why)
+	return o
+}
+
+// repeatAsGuests plays some cases with guests.
+func repeatAsGuests(ctx context.Context, run func(context.Context, []json.RawMessage, func(int, workers.Outcome)) error, cases []Case, again []int, natively []*Outcome, each func(int, *Outcome)) error {
+	_, err := self()
+	if err != nil {
+		for _, i := range again {
+			each(i, natively[i].notAsGuests(err.Error()))
+		}
+		return nil
+	}
+	guests := make([]Case, len(again))
+	jobs := make([]json.RawMessage, len(again))
+	for n, i := range again {
+		guests[n] = cases[i]
+		guests[n].Run.Guests = true
+		if jobs[n], err = guests[n].Job(i); err != nil {
+			return err
+		}
+	}
+	return run(ctx, jobs, func(n int, out workers.Outcome) {
+		each(again[n], natively[again[n]].or(guests[n].Outcome(out)))
+	})
+}
