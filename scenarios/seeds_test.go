@@ -31,6 +31,8 @@ var byChanceOf = []chanceOf{
 		"the same with a TTL of 50 ms, in 4 of 500 seeds"},
 	{"redlock-majority-down/redlock", retrying, checker.Inconclusive, 0,
 		"in 2 of 500 seeds the first Acquire of c2 lasts until n3 is back, at 15 s"},
+	{"extend-other-ttl/single-extend/no-reply", []string{"redislock", "redislock-linear"}, checker.Unsafe, 0,
+		"redislock measures a lease from the reply: in 1 of 500 seeds c2 asks in the millisecond between the end of the key and that of the lease"},
 	{"split-brain/single/later", retrying, checker.Unsafe, 1, "the delays between the attempts of redsync are random, and their sum may be longer than is allowed"},
 }
 
