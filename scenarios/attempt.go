@@ -123,7 +123,7 @@ func (c *calmRun) find(a *attempt, o *play.Outcome) {
 // play makes a worker put a lock through a run.
 func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
 	e.t.Helper()
-	c := play.Case{Scenario: s, Run: run, Seed: seed, On: play.OnSim, Restless: e.restless, New: lock}
+	c := play.Case{Scenario: s, Run: run, Seed: seed, On: play.OnSim, Restless: e.restless, Guests: e.guests, New: lock}
 	job, err := c.Job(e.played)
 	if err != nil {
 		e.t.Fatal(err)

@@ -58,7 +58,7 @@ func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	for i, r := range s.Runs {
 		t.Run(b.names[i], func(t *testing.T) {
 			t.Helper()
-			c, err := o.place(play.Case{Scenario: s, Run: r.With(name), Seed: o.seed, Restless: o.restless, New: newLock})
+			c, err := o.place(play.Case{Scenario: s, Run: r.With(name), Seed: o.seed, Restless: o.restless, Guests: o.guests, New: newLock})
 			if err != nil {
 				t.Skip(err)
 			}

@@ -45,6 +45,7 @@ type options struct {
 	known    []known
 	against  string
 	restless bool
+	guests   play.Guests
 	on       string
 	speed    float64
 	atLeast  float64       // the share of runs that must prove something
@@ -203,6 +204,9 @@ func gather(newLock clients.New, opts []Option, fit func(*options) error) (optio
 	}
 	if !(o.atLeast >= 0 && o.atLeast <= 1) { // not even NaN
 		return o, fmt.Errorf("scenarios.AtLeast(%v): must be a share from 0 to 1", o.atLeast)
+	}
+	if modes := []play.Guests{play.GuestsAuto, GuestsAlways, GuestsNever}; !slices.Contains(modes, o.guests) {
+		return o, fmt.Errorf("scenarios.Guests(%q): must be scenarios.GuestsAlways or scenarios.GuestsNever", o.guests)
 	}
 	if err := o.forServers(); err != nil {
 		return o, err
@@ -391,10 +395,23 @@ func (o *options) addRun(of []trial, s *script.Scenario, r script.Section, name 
 		}
 	}
 	return append(of, trial{
-		Case:    play.Case{Scenario: s, Run: r.With(name), Seed: o.seed, On: o.on, Speed: o.speed, Restless: o.restless, New: newLock},
+		Case:    play.Case{Scenario: s, Run: r.With(name), Seed: o.seed, On: o.on, Speed: o.speed, Restless: o.restless, Guests: o.guests, New: newLock},
 		promise: play.Promise{As: []script.Section{r}, Survives: o.survives, Needs: o.needs},
 	})
 }
+
+// GuestsAlways and GuestsNever are for [Guests].
+const (
+	GuestsAlways = play.GuestsAlways
+	GuestsNever  = play.GuestsNever
+)
+
+// Guests says in which simulated runs the clients run as WebAssembly, compiled from your test by the go command. There, package time
+// is the clock of the client: a pause stops its timers, and faults can set it; and every run can be repeated. Guests take
+// ten to twenty times as long as native code. By default [Test] repeats with guests what proves nothing otherwise because the
+// lock calls package time, or what cannot be repeated; if the test cannot be compiled, which is so if it needs cgo, such a run
+// stays unproved and says why. [Explore] uses guests only with GuestsAlways.
+func Guests(when play.Guests) Option { return option("Guests", func(o *options) { o.guests = when }) }
 
 // Restless says that the runs of your lock are not reproducible, because it draws from randomness that cannot be seeded, or
 // leaves the order of simultaneous actions to the Go scheduler. Each run is then played twice, and is marked if its clients see a

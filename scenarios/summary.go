@@ -110,6 +110,12 @@ func sentence(outcomes []*play.Outcome) string {
 			why[o.WhyUnproved()]++
 		}
 	}
+	guests := 0
+	for _, o := range outcomes {
+		if o.Run.Guests && o.Standing().Proves() {
+			guests++
+		}
+	}
 	name := history.List(references)
 	before := slices.ContainsFunc(outcomes, func(o *play.Outcome) bool { return o.Promise.Earlier != nil })
 	var verdicts []string
@@ -159,6 +165,9 @@ func sentence(outcomes []*play.Outcome) string {
 		} else {
 			rest = append(rest, text)
 		}
+	}
+	if guests > 0 {
+		verdicts = append(verdicts, fmt.Sprintf("%d with the clients as WebAssembly", guests))
 	}
 	n, _ := proved(outcomes)
 	s := fmt.Sprintf("%s: %d proved", reports.Count(len(outcomes), "run"), n)

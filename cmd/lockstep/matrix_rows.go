@@ -165,7 +165,7 @@ func (f *runFlags) cell(e entry) pictures.MatrixCell {
 	case shown.Result.Verdict == checker.Inconclusive:
 		c.Why = strings.Join(shown.Result.Unmet, "; ")
 	}
-	c.Command = f.again(shown)
+	c.Command, c.Guests = f.again(shown), shown.Run.Guests
 	return c
 }
 

@@ -24,6 +24,7 @@ type line struct {
 	Reference   string                              `json:"reference"` // the lock that the scenario names
 	Label       string                              `json:"label,omitempty"`
 	On          string                              `json:"on"`
+	Guests      bool                                `json:"guests,omitempty"` // the clients ran as WebAssembly
 	Seed        uint64                              `json:"seed"`
 	Verdict     checker.Verdict                     `json:"verdict"`
 	Expected    checker.Verdict                     `json:"expected"`
@@ -43,6 +44,9 @@ type line struct {
 	Line        int                                 `json:"line,omitempty"`
 }
 
+// guestsMark marks verdicts of runs whose clients ran as WebAssembly.
+const guestsMark = "*"
+
 type violation struct {
 	Property   checker.Property   `json:"property"`
 	At         string             `json:"at"`
@@ -53,7 +57,7 @@ type violation struct {
 func newLine(o *play.Outcome) line {
 	m := o.History.Meta
 	l := line{
-		Scenario: m.Scenario, Run: o.Run.ID(), Lock: m.Lock, Reference: o.Run.Reference(), Label: m.Label, On: m.On, Seed: m.Seed,
+		Scenario: m.Scenario, Run: o.Run.ID(), Lock: m.Lock, Reference: o.Run.Reference(), Label: m.Label, On: m.On, Guests: o.Run.Guests, Seed: m.Seed,
 		Verdict: o.Result.Verdict, Expected: o.ExpectedVerdict(),
 		Properties: map[checker.Property]checker.Status{}, Violations: []violation{},
 		Unmet: o.Result.Unmet, Differences: o.Unexpected(), Reported: o.Measurements, Sweep: o.Sweep,
@@ -104,9 +108,13 @@ func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 		header = slices.Insert(header, 1, any("run of"))
 	}
 	good, bad, unclear := paint(w, text.FgGreen), paint(w, text.FgRed, text.Bold), paint(w, text.FgYellow, text.Bold)
-	asExpected, unfits, last := 0, 0, ""
+	asExpected, unfits, guests, last := 0, 0, 0, ""
 	for _, o := range outcomes {
 		verdict := map[checker.Verdict]func(string) string{checker.Safe: good, checker.Unsafe: bad, checker.Inconclusive: unclear}[o.Result.Verdict](string(o.Result.Verdict))
+		if o.Run.Guests {
+			verdict += guestsMark
+			guests++
+		}
 		mark := good("yes")
 		if unfit(o) != "" {
 			verdict, mark = "n/a", ""
@@ -151,6 +159,9 @@ func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 		rest = fmt.Sprintf(", %d do not apply", unfits)
 	}
 	fmt.Fprintf(w, "\n%s, %d as expected%s (%v)\n", many(len(outcomes), "run"), asExpected, rest, took.Round(10*time.Millisecond))
+	if guests > 0 {
+		fmt.Fprintf(w, "%s: the clients ran as WebAssembly, where a pause stops the timers of package time and faults set its clock\n", guestsMark)
+	}
 	if slices.ContainsFunc(outcomes, pageless) {
 		so := ""
 		if slices.ContainsFunc(outcomes, func(o *play.Outcome) bool { return pageless(o) && o.Result.Verdict == checker.Unsafe }) {
@@ -353,7 +364,11 @@ func summary(o *play.Outcome) (violated, broken string) {
 func printTimeline(w io.Writer, o *play.Outcome) {
 	m := o.History.Meta
 	bold := paint(w, text.Bold)
-	head := fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, who(o), m.Seed, m.On, cmp.Or(m.Checksum, "none"))
+	on := m.On
+	if o.Run.Guests {
+		on += ", clients as WebAssembly"
+	}
+	head := fmt.Sprintf("%s, %s, seed %d, on %s, checksum %s", m.Scenario, who(o), m.Seed, on, cmp.Or(m.Checksum, "none"))
 	fmt.Fprintf(w, "%s\n", bold(wrap(reports.Visible(head), reports.Width)))
 	if o.Sweep != nil {
 		fmt.Fprint(w, reports.VisibleLines(o.Sweep.String()))

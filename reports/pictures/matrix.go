@@ -53,6 +53,7 @@ type MatrixCell struct {
 	Why       string               `json:"why,omitempty"`
 	Command   string               `json:"command"`                    // shows it
 	Repeat    string               `json:"not_reproducible,omitempty"` // how a repetition with the same seed differed
+	Guests    bool                 `json:"guests,omitempty"`           // the clients ran as WebAssembly
 	// Inapplicable says why the run does not apply to the lock. Such a cell has no verdict, because nothing was run.
 	Inapplicable string `json:"does_not_apply,omitempty"`
 }
@@ -89,6 +90,7 @@ const (
 	worseMark    = "▼"
 	betterMark   = "▲"
 	restlessMark = "~"
+	guestsMark   = "*"
 
 	notApplicable = "n/a"
 )
@@ -116,6 +118,9 @@ func (r MatrixRow) inapplicable(lock string) string {
 // text is the text of a cell, without its mark.
 func (c *MatrixCell) text(seeds int) string {
 	s := string(c.Verdict)
+	if c.Guests {
+		s += guestsMark
+	}
 	if c.Verdict == checker.Unsafe {
 		s += " "
 		for _, a := range c.Broken {

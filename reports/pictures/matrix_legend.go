@@ -50,7 +50,10 @@ func (m *Matrix) legendLines() []string {
 	if m.Seeds > 1 {
 		lines = append(lines, fmt.Sprintf("UNSAFE 3/%d: with 3 of the %[1]d seeds from %d on. One seed is enough for UNSAFE.", m.Seeds, m.Seed))
 	}
-	if m.restless() {
+	if m.any(func(c MatrixCell) bool { return c.Guests }) {
+		lines = append(lines, guestsMark+" the clients ran as WebAssembly, because the native run proved nothing: the lock calls package time.")
+	}
+	if m.any(func(c MatrixCell) bool { return c.Repeat != "" }) {
 		lines = append(lines, restlessMark+" not reproducible: a repetition with the same seed came out differently in some detail.")
 	}
 	for _, lock := range m.Locks {
@@ -65,10 +68,11 @@ func (m *Matrix) legendLines() []string {
 	return lines
 }
 
-func (m *Matrix) restless() bool {
+// any reports whether there is such a cell.
+func (m *Matrix) any(such func(MatrixCell) bool) bool {
 	for _, g := range m.Groups {
 		for _, r := range g.Rows {
-			if slices.ContainsFunc(r.Cells, func(c MatrixCell) bool { return c.Repeat != "" }) {
+			if slices.ContainsFunc(r.Cells, such) {
 				return true
 			}
 		}
