@@ -196,7 +196,7 @@ func (w *Worker) drop() {
 }
 
 // Release releases the lock. Without a lease it does nothing and records nothing. If the outcome is unknown, the client no longer
-// has the lease, but the lease is not dropped: what its lock still does for it goes on.
+// has the lease, but the lock may go on with what it does for the lease, such as renewing it.
 func (w *Worker) Release(ctx context.Context) {
 	if w.lease == nil {
 		return

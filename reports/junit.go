@@ -40,8 +40,8 @@ const (
 	Errored // it proves nothing, or did not end
 )
 
-// WriteJUnit writes a report for CI servers, with a suite for each scenario and a case for each run. Its name begins the class of
-// each case. Without a start, it does not say when the runs took place.
+// WriteJUnit writes a report for CI servers, with a suite for each scenario and a case for each run. The class of each case begins
+// with name. If start is zero, the report does not say when the runs took place.
 //
 // The format has no specification. The report conforms to both schemas of Jenkins: that of its own reader (junit-4), and the stricter
 // one of its xUnit plugin (junit-10). The latter does not allow the file and the line of a case, so these are properties of the suite.

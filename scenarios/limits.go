@@ -15,12 +15,12 @@ import (
 
 // Limits finds out how much of each fault a lock tolerates, one at a time: up to which pause, message delay, late write, clock jump,
 // drift, outage and number of lost nodes each property holds, as lockstep limits does. It perturbs the calm runs of [Explore], all with one TTL,
-// at every moment, and logs the sheet. The test fails if [Have] is not within it, or if no run proves anything. What a lock should
-// tolerate is otherwise for you to say: Limits returns the sheet, whose magnitudes are nanoseconds, ppm, or a number, and whose rows
+// at every moment, and logs the sheet. The test fails if a value in [Have] is not within the limits, or if no run proves anything. What else a
+// lock should tolerate is for you to say: Limits returns the sheet, whose magnitudes are nanoseconds, ppm, or a number, and whose rows
 // are always in the same order. docs/limits.md explains it.
 //
 // How much is harmless depends on the TTL, the work of your clients and the number of nodes, which [Shaped] sets. The default TTL is
-// 10 s, and the default work three tenths of it; it suits the reference otherwise. The other options are [Like], [Have],
+// 10 s, and the default work three tenths of it; the other defaults suit the reference. The other options are [Like], [Have],
 // [Seed], [Limit], [Memory] and [Restless]. A lock on one node takes about ten seconds, and one on three nodes up to some minutes. The same seed
 // gives the same sheet, unless the lock is restless.
 //
@@ -92,8 +92,8 @@ func (e *exploration) edge(page *script.Scenario) {
 }
 
 // Have says what your environment has, for [Limits], in the form that --have of lockstep limits takes: "pause=1.2s,drift=200ppm,jump=-300ms,
-// lost-nodes=1", such as the longest pauses that you measure. [Limits] fails for what is not shown to be harmless. A jump or a drift
-// without a sign has to be within in both directions. The default is nothing: then only you look at the sheet.
+// lost-nodes=1", such as the longest pauses that you measure. [Limits] fails if a value is not shown to be harmless. A jump or a drift
+// without a sign must be harmless in both directions. The default is nothing: then nothing is compared.
 func Have(list string) Option { return option("Have", func(o *options) { o.have = list }) }
 
 // forLimits checks the options of [Limits], and fills in the defaults.

@@ -395,7 +395,7 @@ func sortedConns(set map[*Conn]bool) []*Conn {
 	return slices.SortedFunc(maps.Keys(set), func(a, b *Conn) int { return cmp.Compare(a.alarm.key, b.alarm.key) })
 }
 
-// Lease returns the name of the lease for which a key stands that the current request has set to values; see
+// Lease returns the name of the lease that a key stands for once the current request has set it to values; see
 // [history.Leases.Set].
 func (c *Conn) Lease(takes bool, values ...string) (lease, value string) {
 	c.w.mu.Lock()

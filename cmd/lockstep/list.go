@@ -132,7 +132,7 @@ func (l listing) print(c *cobra.Command) {
 			printListed(w, wide, k.Name, k.About)
 		}
 	}
-	fmt.Fprintln(w, "\nlockstep show SCENARIO tells the story of one, and runs it;\nlockstep run --lock LIBRARY puts one to the test.")
+	fmt.Fprintln(w, "\nlockstep show SCENARIO explains a scenario, and runs it;\nlockstep run --lock LIBRARY tests a library.")
 }
 
 // printListed prints a name and its explanation, in lines of the given width if possible.

@@ -209,7 +209,7 @@ const mostSpeed = 100
 func parseSpeed(value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > mostSpeed || strconv.Itoa(n) != value {
-		return 0, fmt.Errorf("%s: write a whole number from 1 to %d, what durations may be divided by on real servers", value, mostSpeed)
+		return 0, fmt.Errorf("%s: write a whole number from 1 to %d, by which durations may be divided on real servers", value, mostSpeed)
 	}
 	return n, nil
 }

@@ -306,7 +306,7 @@ func TestParseErrors(t *testing.T) {
 		{"sweep of what there is not", head + "sweep delays\n" + run, `10: unknown kind "delays"; the kinds are delay, lose, slow, cut, partition, late-write, pause, die, stall, crash, empty, failover, drift, stray, jump, client-jump (did you mean "delay"?)`},
 		{"sweep of one kind twice", head + "sweep delay delay\n" + run, "10: delay is named twice"},
 		{"duplicate sweep", head + "sweep delay slow\nsweep lose\n" + run, "11: duplicate sweep; it is delay slow already"},
-		{"speed of nothing", head + "speed 0\n" + run, `10: speed 0: write a whole number from 1 to 100, what durations may be divided by on real servers`},
+		{"speed of nothing", head + "speed 0\n" + run, `10: speed 0: write a whole number from 1 to 100, by which durations may be divided on real servers`},
 		{"speed without number", head + "speed\n" + run, `10: cannot read "speed"; write speed NUMBER`},
 		{"duplicate speed", head + "speed 5\nspeed 2\n" + run, `11: duplicate speed; it is 5 already`},
 		{"ttl without duration", head + "ttl\n" + run, `10: cannot read "ttl"; write ttl DURATION`},

@@ -9,13 +9,13 @@ import (
 	"lockstep/sim/history"
 )
 
-// A lineage is what the outcome of an operation stood on: the messages, the state of servers and the clocks without which it might
+// A lineage is what the outcome of an operation depended on: the messages, the state of servers and the clocks without which it might
 // have been another. Perturbing something else is wasted on this outcome. The idea is that of Alvaro, Rosen, Hellerstein,
 // "Lineage-driven Fault Injection" (SIGMOD 2015), who derive it from a program in Datalog. Here it is read off a history, and so
-// it is an approximation: an outcome stands on all replies that the client got before it, and a reply on what was last done to each
+// it is an approximation: an outcome depends on all replies that the client got before it, and a reply on what was last done to each
 // key that its request may name.
 type lineage struct {
-	moments  map[string][]time.Duration // by process, when something that the outcome stands on happened there, or was sent from there
+	moments  map[string][]time.Duration // by process, when something that the outcome depends on happened there, or was sent from there
 	messages map[sending]bool
 	sent     map[string][]time.Duration // by link, in both directions: when messages were
 }
@@ -78,7 +78,7 @@ func lineageOf(f *facts.Facts, i int) *lineage {
 	return t.lineage
 }
 
-// A tracer goes back from an outcome. Its functions take events that the outcome stands on.
+// A tracer goes back from an outcome. Its functions take events that the outcome depends on.
 type tracer struct {
 	*facts.Facts
 	*lineage
@@ -98,7 +98,7 @@ func (t *tracer) point(i int) bool {
 	return true
 }
 
-// operation takes an outcome: it stands on the replies that the client had by then, and on the lease.
+// operation takes an outcome: it depends on the replies that the client had by then, and on the lease.
 func (t *tracer) operation(i int) {
 	if !t.point(i) {
 		return
@@ -121,7 +121,7 @@ func (t *tracer) operation(i int) {
 	}
 }
 
-// reply takes a message to a client: it stands on the request, and on the keys that the server had.
+// reply takes a message to a client: it depends on the request, and on the keys that the server had.
 func (t *tracer) reply(i int) {
 	t.message(i)
 	e := &t.Events[i]
@@ -134,7 +134,7 @@ func (t *tracer) reply(i int) {
 	}
 }
 
-// request takes a message to a server: what it did there stands on what was last done to each key that it may name.
+// request takes a message to a server: what it did there depends on what was last done to each key that it may name.
 func (t *tracer) request(i int) {
 	if !t.message(i) {
 		return
@@ -163,7 +163,7 @@ func (t *tracer) request(i int) {
 	}
 }
 
-// change takes a change of a key: it stands on the request that caused it, or on what had given the key its deadline.
+// change takes a change of a key: it depends on the request that caused it, or on what had given the key its deadline.
 func (t *tracer) change(i int) {
 	if !t.point(i) {
 		return

@@ -30,7 +30,7 @@ const (
 	// not apply to a run that depends on time.
 	PCT Strategy = "pct"
 
-	// Lineage draws the outcome of an operation, such as a grant, a refusal or a release, and perturbs only what that outcome stood on:
+	// Lineage draws the outcome of an operation, such as a grant, a refusal or a release, and perturbs only what that outcome depended on:
 	// the messages, changes of keys and events before it. It does so until the outcome is another, and then draws the next. See
 	// [lineage]. Which kind of perturbation, and then which place, each have the same weight. In half of the walks what waits there
 	// waits until after a later event, as in [Ordered].
