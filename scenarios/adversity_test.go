@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,13 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/jonboulle/clockwork"
-	"github.com/redis/go-redis/v9"
 
 	"lockstep/checker"
-	"lockstep/clients"
+	"lockstep/clients/planted"
 	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/play"
@@ -23,15 +18,6 @@ import (
 	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 )
-
-// byPackageTime has a lock take its time from package time, as most locks in production do: the clocks that it is given are
-// those of package time, which nobody can set, and which no pause stops.
-func byPackageTime(build clients.New) clients.New {
-	return func(env clients.Env) clients.Locker {
-		env.Clock, env.Wall = clockwork.NewRealClock(), clockwork.NewRealClock()
-		return build(env)
-	}
-}
 
 // statuses is what a run says of each property.
 func statuses(o *play.Outcome) string {
@@ -77,7 +63,7 @@ func TestPackageTimeIsNeverTrusted(t *testing.T) {
 			r := s.Resolve(run)
 			runs++
 			own := simulated(t, s, run, 1)
-			o, err := play.Simulate(s, run, byPackageTime(findLock(t, r.Lock)), 1)
+			o, err := play.Simulate(s, run, planted.ByPackageTime(findLock(t, r.Lock)), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +95,7 @@ func TestPackageTimeIsNeverTrustedInSweeps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			seldom(t, i)
 			s, r := find(t, name)
-			c := play.Case{Scenario: s, Run: r, Seed: 1, New: byPackageTime(findLock(t, r.Lock))}
+			c := play.Case{Scenario: s, Run: r, Seed: 1, Guests: play.GuestsNever, New: planted.ByPackageTime(findLock(t, r.Lock))}
 			o, err := (&search.Search{}).Sweep(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
@@ -119,51 +105,6 @@ func TestPackageTimeIsNeverTrustedInSweeps(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A toy is a lock as one would write it, on one node. It tries a few times, and says how long its lease lasts.
-type toy struct {
-	client *redis.Client
-	clock  clockwork.Clock // env.Clock in a test, clockwork.NewRealClock() in production
-	wall   clockwork.Clock
-	token  string
-}
-
-func newToy(env clients.Env) clients.Locker {
-	return &toy{client: env.Nodes[0], clock: env.Clock, wall: env.Wall, token: fmt.Sprint(env.Rand.Uint64())}
-}
-
-func (l *toy) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-	for range 3 {
-		start := l.wall.Now()
-		ok, err := l.client.SetNX(ctx, name, l.token, ttl).Result()
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			return &toyLease{l, name, l.clock.Now().Add(ttl - l.wall.Since(start))}, nil
-		}
-		l.clock.Sleep(200 * time.Millisecond)
-	}
-	return nil, clients.ErrNotAcquired
-}
-
-type toyLease struct {
-	*toy
-	name  string
-	until time.Time
-}
-
-func (l *toyLease) Until() time.Time { return l.until }
-
-var compareAndDelete = redis.NewScript(`return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0`)
-
-func (l *toyLease) Release(ctx context.Context) error {
-	n, err := compareAndDelete.Run(ctx, l.client, []string{l.name}, l.token).Int()
-	if err == nil && n == 0 {
-		return clients.ErrNotHeld
-	}
-	return err
 }
 
 // adversities are what can be done to a lock: words for it, the lines of the nemesis, what comes of it if the lock takes its
@@ -237,19 +178,19 @@ nemesis
 func TestAdversity(t *testing.T) {
 	play.QuietRedis()
 	var table strings.Builder
-	table.WriteString("| fault | the lock takes its clock from `Env` | the lock calls package time | on real Redis |\n|---|---|---|---|\n")
+	table.WriteString("| fault | the lock takes its clock from `Env` | it calls package time, natively | it calls package time, as WebAssembly | on real Redis |\n|---|---|---|---|---|\n")
 	left := history.FaultVerbs()
 	for _, a := range adversities {
 		left = slices.DeleteFunc(left, func(verb string) bool { return strings.Contains(" "+a.nemesis, " "+verb+" ") })
 		s := adversity(t, a.nemesis, a.settings)
-		own, err := play.Simulate(s, s.Runs[0], newToy, 1)
+		own, err := play.Simulate(s, s.Runs[0], planted.NewToy, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if own.Result.Verdict != a.verdict {
 			t.Errorf("%s: %s, want %s; %q\n%s", a.what, own.Result.Verdict, a.verdict, own.Result.Unmet, own.Timeline())
 		}
-		other, err := play.Simulate(s, s.Runs[0], byPackageTime(newToy), 1)
+		other, err := play.Simulate(s, s.Runs[0], planted.ByPackageTime(planted.NewToy), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,6 +205,15 @@ func TestAdversity(t *testing.T) {
 		case statuses(other) != statuses(own):
 			t.Errorf("%s, by package time: %s\nby the clock of its process: %s", a.what, statuses(other), statuses(own))
 		}
+		s.Runs[0].Guests, s.Runs[0].Lock = true, "toy"
+		guests, err := play.Simulate(s, s.Runs[0], nil, 1)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case statuses(guests) != statuses(own) || guests.Result.Verdict != a.verdict:
+			t.Errorf("%s, as WebAssembly: %s\nby the clock of its process: %s\n%s", a.what, statuses(guests), statuses(own), guests.Timeline())
+		}
+		s.Runs[0].Guests, s.Runs[0].Lock = false, "single"
 		real := "yes: " + a.real
 		switch err := play.CheckRedis(s, s.Runs[0], 1); {
 		case errors.Is(err, redisserver.ErrNoClocks): // and none to compile them with
@@ -272,7 +222,7 @@ func TestAdversity(t *testing.T) {
 		case err != nil || a.real == "":
 			t.Errorf("%s, on real Redis: %v, want %q", a.what, err, a.real)
 		}
-		fmt.Fprintf(&table, "| %s | yes: %s | %s | %s |\n", a.what, own.Result.Verdict, cell, real)
+		fmt.Fprintf(&table, "| %s | yes: %s | %s | yes: %s | %s |\n", a.what, own.Result.Verdict, cell, guests.Result.Verdict, real)
 	}
 
 	if len(left) > 0 {
@@ -300,7 +250,7 @@ func TestAdversity(t *testing.T) {
 	} else if fresh != string(page) {
 		t.Errorf("docs/adversity.md is out of date; go test ./scenarios -run Adversity -rewrite renews its table:\n%s", table.String())
 	}
-	source, err := os.ReadFile("adversity_test.go")
+	source, err := os.ReadFile(filepath.Join("..", "clients", "planted", "toy.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,116 +259,6 @@ func TestAdversity(t *testing.T) {
 			t.Errorf("the example in docs/adversity.md is not the lock of this test: %s", line)
 		}
 	}
-}
-
-// Locks that wait for something else than a reply: what such a timer does in a pause is where package time and the clock of a
-// process part.
-var timed = []struct {
-	name string
-	new  clients.New
-}{
-	{"a context with a timeout", func(env clients.Env) clients.Locker {
-		return timedLock{newToy(env).(*toy), func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error) {
-			ctx, cancel := context.WithCancel(ctx) // and not clockwork.WithTimeout, which knows the clock of package time only
-			defer cancel()
-			defer l.clock.AfterFunc(2*time.Second, cancel).Stop()
-			lease, err := acquire(ctx)
-			if err == nil && ctx.Err() != nil {
-				lease.Release(context.WithoutCancel(ctx))
-				return nil, fmt.Errorf("%w: %w", clients.ErrNotAcquired, ctx.Err())
-			}
-			return lease, err
-		}}
-	}},
-	{"a wait that is given up", func(env clients.Env) clients.Locker {
-		return timedLock{newToy(env).(*toy), func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error) {
-			done := make(chan clients.Lease, 1)
-			go func() {
-				lease, _ := acquire(ctx)
-				done <- lease
-			}()
-			select {
-			case lease := <-done:
-				if lease == nil {
-					return nil, clients.ErrNotAcquired
-				}
-				return lease, nil
-			case <-l.clock.After(2 * time.Second):
-				return nil, context.DeadlineExceeded
-			}
-		}}
-	}},
-	{"a lease that says when it is lost", func(env clients.Env) clients.Locker {
-		return timedLock{newToy(env).(*toy), func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error) {
-			lease, err := acquire(ctx)
-			if err != nil {
-				return nil, err
-			}
-			t := &telling{Lease: lease, lost: make(chan struct{})}
-			t.timer = l.clock.AfterFunc(l.clock.Until(lease.Until()), func() { close(t.lost) })
-			return t, nil
-		}}
-	}},
-	{"a ticker that renews", func(env clients.Env) clients.Locker {
-		return timedLock{newToy(env).(*toy), func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error) {
-			lease, err := acquire(ctx)
-			if err != nil {
-				return nil, err
-			}
-			r := &ticking{toyLease: lease.(*toyLease), stop: make(chan struct{})}
-			go r.renew(ctx)
-			return r, nil
-		}}
-	}},
-}
-
-type timedLock struct {
-	*toy
-	around func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error)
-}
-
-func (l timedLock) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-	return l.around(ctx, l.toy, func(ctx context.Context) (clients.Lease, error) { return l.toy.Acquire(ctx, name, ttl) })
-}
-
-type telling struct {
-	clients.Lease
-	lost  chan struct{}
-	timer clockwork.Timer
-}
-
-func (l *telling) Lost() <-chan struct{}  { return l.lost }
-func (l *telling) Notify(func(time.Time)) {}
-
-func (l *telling) Release(ctx context.Context) error {
-	l.timer.Stop()
-	return l.Lease.Release(ctx)
-}
-
-// ticking is a lease whose end is the one that it had at first, and that is renewed in the background.
-type ticking struct {
-	*toyLease
-	stop chan struct{}
-}
-
-func (l *ticking) renew(ctx context.Context) {
-	ticker := l.clock.NewTicker(3 * time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.Chan():
-			l.client.PExpire(ctx, l.name, 10*time.Second)
-		case <-l.stop:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (l *ticking) Release(ctx context.Context) error {
-	close(l.stop)
-	return l.toyLease.Release(ctx)
 }
 
 // Timers of a lock go on in a pause where they are those of package time. What the run says then is what it says of the same
@@ -438,28 +278,28 @@ func TestTimersInPause(t *testing.T) {
 		{"and n1 forgets the lock", "when c1 acquired +1s pause c1 8s\n  at 3s jump n1 +8s"},
 	} {
 		s := adversity(t, pause.nemesis, "")
-		for _, lock := range timed {
-			own, err := play.Simulate(s, s.Runs[0], lock.new, 1)
+		for _, lock := range planted.Timed() {
+			own, err := play.Simulate(s, s.Runs[0], lock.New, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := play.Simulate(s, s.Runs[0], byPackageTime(lock.new), 1)
+			o, err := play.Simulate(s, s.Runs[0], planted.ByPackageTime(lock.New), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			name := lock.name + ", paused " + pause.name
+			name := lock.Name + ", paused " + pause.name
 			if own.Result.Verdict == checker.Inconclusive {
 				t.Errorf("%s, by the clock of the process: %q", name, own.Result.Unmet)
 			}
 			t.Logf("%s: %s, and %s by the clock of the process", name, o.Result.Verdict, own.Result.Verdict)
 			if o.Result.Verdict == checker.Inconclusive {
-				undecided[lock.name]++
+				undecided[lock.Name]++
 				if beyondReach(o) != "pause" {
 					t.Errorf("%s: %q", name, o.Result.Unmet)
 				}
 				continue
 			}
-			decided[lock.name]++
+			decided[lock.Name]++
 			for _, p := range checker.Properties() {
 				if got := o.Result.Status(p); got != checker.Unknown && got != own.Result.Status(p) {
 					t.Errorf("%s: %s %s, and by the clock of the process %s\n%s\n%s", name, p, got, own.Result.Status(p), o.Timeline(), own.Timeline())
@@ -467,9 +307,9 @@ func TestTimersInPause(t *testing.T) {
 			}
 		}
 	}
-	for _, lock := range timed {
-		if decided[lock.name] == 0 || undecided[lock.name] == 0 {
-			t.Errorf("%s: %d pauses are decided, and %d are not", lock.name, decided[lock.name], undecided[lock.name])
+	for _, lock := range planted.Timed() {
+		if decided[lock.Name] == 0 || undecided[lock.Name] == 0 {
+			t.Errorf("%s: %d pauses are decided, and %d are not", lock.Name, decided[lock.Name], undecided[lock.Name])
 		}
 	}
 }

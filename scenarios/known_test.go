@@ -11,6 +11,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/scenarios"
+	"lockstep/sim/wasm"
 )
 
 const (
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(knownRuns) == "" {
 		os.Unsetenv("GITHUB_ACTIONS")
 	}
+	wasm.SetSource(filepath.Join("testdata", "guest")) // much smaller than these tests
 	m.Run()
 }
 

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -41,9 +42,14 @@ func asLibraryWorker() {
 	os.Exit(0)
 }
 
-// runLibraries does cases in fresh workers, which run the calling test again.
+// runLibraries does cases in fresh workers, which run the calling test again. Clients are native unless a case says otherwise; see
+// [TestGuestsOfLibraries].
 func runLibraries(t *testing.T, cases []play.Case, each func(i int, o *play.Outcome)) {
 	t.Helper()
+	cases = slices.Clone(cases)
+	for i := range cases {
+		cases[i].Guests = cmp.Or(cases[i].Guests, play.GuestsNever)
+	}
 	s := &workers.Supervisor{Command: func() *exec.Cmd {
 		return exec.Command(os.Args[0], "-test.run="+only(t.Name()), "-test.count=1", "-test.timeout=0")
 	}, Limit: time.Minute} // real time, of which a run of rueidislock gets little on a busy machine

@@ -15,6 +15,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
+	"lockstep/clients/planted"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
@@ -159,13 +160,11 @@ func unended(o *play.Outcome) *play.Outcome {
 // A lock that ran on in a pause, as one does that calls package time, is not to blame for what came of that.
 func TestRanOnBreaksNoClaim(t *testing.T) {
 	play.QuietRedis()
-	i := slices.IndexFunc(timed, func(lock struct {
-		name string
-		new  clients.New
-	}) bool {
-		return lock.name == "a ticker that renews"
-	})
-	newLock := byPackageTime(timed[i].new)
+	ticks, err := clients.FindIn(planted.Timed(), "a ticker that renews")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newLock := planted.ByPackageTime(ticks)
 	o, err := gather(newLock, []Option{Survives(checker.BoundedPause)}, (*options).forCatalogue)
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/kinds"
 	"lockstep/clients/libraries"
+	"lockstep/clients/planted"
 	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
 	"lockstep/scenarios/play"
@@ -106,7 +107,7 @@ func findOrdered(name string) (clients.New, error) {
 	case "not built":
 		return func(clients.Env) clients.Locker { panic("no such server") }, nil
 	case "package-time":
-		return byPackageTime(clients.NewWatchdog), nil
+		return planted.ByPackageTime(clients.NewWatchdog), nil
 	}
 	if lib, err := libraries.Find(name); err == nil {
 		return lib.New, nil

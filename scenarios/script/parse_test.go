@@ -444,7 +444,7 @@ func TestParseErrors(t *testing.T) {
 		{"lock with a bad name", head + "-- Single nodes=1 --\n", `10: "Single" is not the name of a lock; a name consists of lower-case letters, digits and dashes, such as redlock`},
 		{"run without nodes", head + "-- single --\n", "10: run single does not say how many nodes it has; write -- single nodes=1 --"},
 		{"run without a key", head + "-- single 1 --\n", `10: "1" is not a setting; write KEY=VALUE`},
-		{"run with an unknown key", head + "-- single node=1 --\n", `10: unknown setting "node"; the settings are nodes, replicas, sentinels, shards, down-after, min-replicas, persistence, pool, resource, label, ttl, speed, seed, checksum (did you mean "nodes"?)`},
+		{"run with an unknown key", head + "-- single node=1 --\n", `10: unknown setting "node"; the settings are nodes, replicas, sentinels, shards, down-after, min-replicas, persistence, pool, guests, resource, label, ttl, speed, seed, checksum (did you mean "nodes"?)`},
 		{"run with a key twice", head + "-- single nodes=1 nodes=2 --\n", "10: nodes is set twice"},
 		{"no nodes", head + "-- single nodes=0 --\n", "10: nodes=0: write a number from 1 to 9"},
 		{"too many nodes", head + "-- single nodes=10 --\n", "10: nodes=10: write a number from 1 to 9"},

@@ -31,8 +31,13 @@ func init() {
 	}
 }
 
-// SetSource says in which directory the source of the main package of this program is. The source of a test is known.
-func SetSource(dir string) { source.dir = dir }
+// SetSource says in which directory the source of the program of guests is: of a main package. By default a test is compiled itself.
+func SetSource(dir string) {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	source.dir, source.test = dir, false
+}
 
 // Self returns a file with this program, compiled to WebAssembly, and the directory in which [Compile] keeps its machine code. The
 // first call builds it with the go command, which takes up to a minute or two; the go command keeps what it builds.

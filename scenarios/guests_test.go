@@ -1,0 +1,119 @@
+package scenarios
+
+import (
+	"slices"
+	"testing"
+
+	"lockstep/checker"
+	"lockstep/clients/libraries"
+	"lockstep/clients/planted"
+	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
+)
+
+// A lock of the literature comes out of every run of the catalogue the same, whether its clients are native and take their time from
+// Env, or are guests.
+func TestGuestsAsNative(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays every run of the catalogue as WebAssembly")
+	}
+	play.QuietRedis()
+	all, err := script.Stories()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for i, run := range s.Runs {
+			t.Run(s.Name+"/"+run.ID(), func(t *testing.T) {
+				seldom(t, i)
+				own := simulated(t, s, run, 1)
+				run.Guests = true
+				o, err := play.Simulate(s, run, findLock(t, run.Lock), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if a, b := statuses(own), statuses(o); a != b || own.Result.Verdict != o.Result.Verdict {
+					t.Errorf("native: %s\nas WebAssembly: %s\n%s", a, b, o.Timeline())
+				}
+			})
+		}
+	}
+}
+
+// A lock that calls package time is met by every fault if its clients are guests, whatever it waits for, and each run is the same
+// again.
+func TestGuestsByPackageTime(t *testing.T) {
+	play.QuietRedis()
+	for i, a := range adversities {
+		if a.reach == "" {
+			continue // natively, too
+		}
+		s := adversity(t, a.nemesis, a.settings)
+		for _, lock := range planted.Timed() {
+			t.Run(a.what+"/"+lock.Name, func(t *testing.T) {
+				seldom(t, i)
+				own, err := play.Simulate(s, s.Runs[0], lock.New, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run := s.Runs[0].With(lock.Name)
+				run.Guests = true
+				o, err := play.Simulate(s, run, nil, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if a, b := statuses(own), statuses(o); a != b || o.Result.Verdict == checker.Inconclusive {
+					t.Errorf("by the clock of its process: %s\nas WebAssembly: %s\n%s", a, b, o.Timeline())
+				}
+				again, err := play.Simulate(s, run, nil, 1)
+				if err != nil || again.History.Meta.Checksum != o.History.Meta.Checksum {
+					t.Errorf("%v: checksum %s, then %s", err, o.History.Meta.Checksum, again.History.Meta.Checksum)
+				}
+			})
+		}
+	}
+}
+
+// What a run of a library leaves open natively, because the library calls package time, guests answer. The runs of restless
+// libraries are the same again.
+func TestGuestsOfLibraries(t *testing.T) {
+	asLibraryWorker()
+	if testing.Short() {
+		t.Skip("plays every run with every library")
+	}
+	var cases []play.Case
+	for _, l := range libraries.Locks() {
+		for _, c := range libraryRuns(t, l) {
+			c.Seed, c.Restless = 1, l.Restless
+			cases = append(cases, c)
+		}
+	}
+	var open []play.Case
+	runLibraries(t, cases, func(i int, o *play.Outcome) {
+		if o.Result.OwnTime || o.Repeat != "" {
+			open = append(open, cases[i])
+		}
+	})
+	sums := map[string]string{}
+	for range 2 {
+		for i := range open {
+			open[i].Guests = play.GuestsAlways
+		}
+		runLibraries(t, open, func(i int, o *play.Outcome) {
+			name := o.Name() + " " + o.Run.Lock
+			switch sum := o.History.Meta.Checksum; {
+			case o.Report != nil || o.Result.OwnTime || o.Differs != "":
+				t.Errorf("%s: %v %q", name, o.Report, o.Result.Unmet)
+			case sums[name] != "" && sums[name] != sum:
+				t.Errorf("%s: checksum %s, then %s", name, sums[name], sum)
+			default:
+				sums[name] = sum
+			}
+		})
+		slices.Reverse(open) // other runs come before, in another process
+	}
+	t.Logf("%d of %d runs were open", len(sums), len(cases))
+	if len(sums) == 0 {
+		t.Error("no run was open natively")
+	}
+}

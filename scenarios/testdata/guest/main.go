@@ -1,0 +1,26 @@
+// This program is what runs in the guests of the tests of this package: it knows the locks that tests play as WebAssembly.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"lockstep/clients"
+	"lockstep/clients/libraries"
+	"lockstep/clients/planted"
+	"lockstep/scenarios/play"
+)
+
+func main() {
+	all := append(clients.Locks(), clients.Lock{Name: "toy", New: planted.ByPackageTime(planted.NewToy)})
+	for _, l := range planted.Timed() {
+		all = append(all, clients.Lock{Name: l.Name, New: planted.ByPackageTime(l.New)})
+	}
+	for _, l := range libraries.Locks() {
+		all = append(all, l.Lock)
+	}
+	if err := play.Serve(func(name string) (clients.New, error) { return clients.FindIn(all, name) }, nil); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+}
