@@ -462,7 +462,7 @@ func TestLeaseCountedForLonger(t *testing.T) {
 		{"by package time", func(_ clients.Env, ttl time.Duration) time.Time { return time.Now().Add(ttl) }, "sweep-drift/single"},
 	} {
 		s, r := find(t, lock.run)
-		c := play.Case{Scenario: s, Run: r, Promise: play.Promise{As: []script.Section{r}}, New: func(env clients.Env) clients.Locker {
+		c := play.Case{Scenario: s, Run: r, Guests: play.GuestsNever, Promise: play.Promise{As: []script.Section{r}}, New: func(env clients.Env) clients.Locker {
 			return relied{clients.NewSingle(env), func(ttl time.Duration) time.Time { return lock.until(env, ttl) }}
 		}}
 		o, err := (&search.Search{}).Sweep(t.Context(), c)
@@ -533,7 +533,7 @@ func (l packageLease) Release(ctx context.Context) error {
 func TestPackageTimeIsNotToBlame(t *testing.T) {
 	for _, name := range []string{"sweep-drift/single", "sweep-stray/single"} {
 		s, r := find(t, name)
-		c := play.Case{Scenario: s, Run: r, Promise: play.Promise{As: []script.Section{r}}, New: func(env clients.Env) clients.Locker { return onPackageTime{env} }}
+		c := play.Case{Scenario: s, Run: r, Guests: play.GuestsNever, Promise: play.Promise{As: []script.Section{r}}, New: func(env clients.Env) clients.Locker { return onPackageTime{env} }}
 		o, err := (&search.Search{}).Sweep(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)

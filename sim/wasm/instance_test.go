@@ -1,0 +1,210 @@
+//go:build !wasm
+
+package wasm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lockstep/sim"
+	"lockstep/sim/history"
+)
+
+// toy returns the program in testdata/toy.
+var toy = sync.OnceValues(func() (*Module, error) {
+	dir, err := os.MkdirTemp("", "lockstep")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "toy.wasm")
+	c := exec.Command("go", "build", "-o", path, "./testdata/toy")
+	c.Env = append(c.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if out, err := c.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	code, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Compile(context.Background(), code, filepath.Join(dir, "cache"))
+})
+
+// run is what came of the toy in one world.
+type run struct {
+	said []string // with the true time
+	sum  string
+	err  error
+	took time.Duration // true time
+}
+
+// play runs the toy in a world with faults, which are half a second apart.
+func play(t *testing.T, seed uint64, faults []history.Fault, args ...string) (r run) {
+	t.Helper()
+	m, err := toy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in *Instance
+	err = sim.Bubble(func() {
+		w := sim.NewWorld(sim.Config{Seed: seed})
+		defer w.Close()
+		n1 := w.Serve("n1", echo{})
+		p := w.Process("c1")
+		for i, f := range faults {
+			w.Plan(time.Duration(i+1)*500*time.Millisecond, f)
+		}
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "n1", n1.Addr())
+		}
+		p.Go(func(context.Context) {
+			in = m.Start(Config{
+				Process: p, Random: w.Rand(seed, "guest", "c1"), Args: append([]string{"toy"}, args...),
+				Ask: func(in *Instance, q []byte) []byte {
+					r.said = append(r.said, fmt.Sprintf("%v %s", w.Now(), q))
+					p.Record(history.Event{Kind: history.Info, Op: "said", Value: string(q)})
+					in.Yield()
+					return nil
+				},
+			})
+			select {
+			case <-in.Ended():
+			case <-in.Dead():
+			}
+		})
+		w.Run()
+		r.took, r.sum = w.Now(), w.Checksum()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.err = in.Err()
+	return r
+}
+
+// echo sends back what it receives.
+type echo struct{}
+
+func (echo) Open(*sim.Conn)                   {}
+func (echo) Closed(*sim.Conn)                 {}
+func (echo) Receive(c *sim.Conn, data []byte) { c.Write(data) }
+func (echo) Describe(data []byte, _ bool, _ func(string) string) string {
+	return string(data)
+}
+
+// Package time is the clock of the process.
+func TestClock(t *testing.T) {
+	for name, c := range map[string]struct {
+		faults []history.Fault
+		want   []string // begins with the true time
+	}{
+		"right": {nil, []string{
+			"1s WithTimeout: 1s after the start, by the date 1s", "2s AfterFunc: 2s after the start, by the date 2s",
+			"3s Ticker: 3s after the start, by the date 3s", "4s Ticker: 4s after the start, by the date 4s", "5s Ticker: 5s after the start, by the date 5s",
+		}},
+		"a jump moves the date, and no timer": {[]history.Fault{history.Jump{Process: "c1", By: 20 * time.Second}}, []string{
+			"1s WithTimeout: 1s after the start, by the date 21s", "2s AfterFunc: 2s after the start, by the date 22s",
+		}},
+		"a fast clock has its timers fire early": {[]history.Fault{history.Drift{Process: "c1", PPM: 100_000}}, []string{
+			"954.545455ms WithTimeout: 1s after the start, by the date 1s", "1.863636364s AfterFunc: 2s after the start, by the date 2s",
+		}},
+		"a pause stops timers, and ticks that were missed are dropped": {[]history.Fault{history.Pause{Process: "c1", For: 3200 * time.Millisecond}}, []string{
+			"3.7s WithTimeout: 3.7s after the start, by the date 3.7s", "4.7s AfterFunc: 4.7s after the start, by the date 4.7s", "5.7s Ticker: 5.7s after",
+		}},
+	} {
+		r := play(t, 1, c.faults, "time")
+		for i, want := range c.want {
+			if len(r.said) <= i || !strings.HasPrefix(r.said[i], want) {
+				t.Errorf("%s: %q, want %q", name, r.said, c.want)
+				break
+			}
+		}
+		if r.err != nil || len(r.said) != 6 {
+			t.Errorf("%s: %v %q", name, r.err, r.said)
+		}
+	}
+}
+
+// With one seed everything is the same again, also which of two ready cases a select takes. With another it is not.
+func TestRepeats(t *testing.T) {
+	n := 100
+	if testing.Short() {
+		n = 5
+	}
+	faults := []history.Fault{history.Drift{Process: "c1", PPM: -10_000}, history.Jump{Process: "c1", By: -time.Minute}, history.Pause{Process: "c1", For: 1200 * time.Millisecond}}
+	first := play(t, 1, faults, "time")
+	for range n {
+		if again := play(t, 1, faults, "time"); !slices.Equal(again.said, first.said) || again.sum != first.sum {
+			t.Fatalf("%+v\n%+v", first, again)
+		}
+	}
+	if other := play(t, 2, faults, "time"); slices.Equal(other.said, first.said) {
+		t.Errorf("the same with another seed: %q", other.said)
+	}
+}
+
+// A crash ends the program wherever it is.
+func TestCrash(t *testing.T) {
+	r := play(t, 1, []history.Fault{history.Crash{Process: "c1"}}, "time")
+	if len(r.said) != 0 || r.err != nil || r.took != 500*time.Millisecond {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Bytes that have arrived during a pause come first, although the deadline of the read has passed too.
+func TestConnection(t *testing.T) {
+	if r := play(t, 1, nil, "echo", "n1"); len(r.said) != 3 || !strings.HasSuffix(r.said[2], `"hello 2" <nil>`) {
+		t.Errorf("%q %v", r.said, r.err)
+	}
+	if r := play(t, 1, nil, "echo", "10.9.9.9:1"); len(r.said) != 1 || !strings.Contains(r.said[0], "dial tcp 10.9.9.9:1: ") {
+		t.Errorf("%q %v", r.said, r.err)
+	}
+}
+
+// A program that does not end by itself, or that takes too much, is ended with the reason.
+func TestEnds(t *testing.T) {
+	for how, want := range map[string]string{
+		"panic":    "panic: boom\n",
+		"deadlock": "fatal error: all goroutines are asleep - deadlock!\n",
+		"spin":     "the code reads its clock again and again without waiting",
+		"exit":     "the process of the client exited with status 7\n",
+		"print":    "the process of the client exited with status 1\n",
+		"grow":     "fatal error: out of memory",
+	} {
+		r := play(t, 1, nil, how)
+		switch {
+		case r.err == nil || !strings.Contains(r.err.Error(), want):
+			t.Errorf("%s: %.300v, want %q", how, r.err, want)
+		case len(r.err.Error()) > 4*mostOutput:
+			t.Errorf("%s: %d bytes of output are kept", how, len(r.err.Error()))
+		}
+	}
+}
+
+// A file that is no program for guests is refused with the reason.
+func TestCompile(t *testing.T) {
+	for code, want := range map[string]string{
+		"":                        "invalid magic number",
+		"#!/bin/sh":               "invalid magic number",
+		"\x00asm\x01\x00\x00\x00": "", // an empty module
+	} {
+		m, err := Compile(t.Context(), []byte(code), t.TempDir())
+		if want == "" {
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			m.Close()
+		} else if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", code, err, want)
+		}
+	}
+}
