@@ -46,12 +46,7 @@ func worst(all []status) error {
 	return s
 }
 
-func main() {
-	if _, file, _, ok := runtime.Caller(0); ok {
-		wasm.SetSource(filepath.Join(filepath.Dir(file), "guest"))
-	}
-	os.Exit(run(known{locks: clients.Locks(), libraries: libraries.Locks()}, os.Args[1:]))
-}
+func main() { os.Exit(run(known{locks: clients.Locks(), libraries: libraries.Locks()}, os.Args[1:])) }
 
 // longestError is the most characters that are printed of each line of an error.
 const longestError = 2000
@@ -73,6 +68,9 @@ func run(k known, args []string) int {
 			return exitInput
 		}
 		return exitExpected
+	}
+	if _, file, _, ok := runtime.Caller(0); ok {
+		wasm.SetSource(filepath.Join(filepath.Dir(file), "guest"))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
