@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,7 +93,7 @@ func (r *built) build(ctx context.Context) error {
 	})
 	defer note.Stop()
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args[:2], " "), err, firstLines(out))
+		return fmt.Errorf("go %s: %w: %s", args[0], err, firstLines(out))
 	}
 	code, err := os.ReadFile(r.program)
 	if err != nil {
@@ -132,7 +131,10 @@ func cacheDir() (string, error) {
 		dir = os.TempDir()
 	}
 	dir = filepath.Join(dir, "lockstep")
-	return dir, os.MkdirAll(dir, 0o700)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("the cache for it cannot be written: %w", err)
+	}
+	return dir, nil
 }
 
 // keptFor is how long files of the cache are kept that nobody uses.

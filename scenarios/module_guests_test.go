@@ -1,0 +1,33 @@
+package scenarios_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// A lock of somebody else that calls package time is compiled to WebAssembly with its test, and has a verdict in each run. Where that
+// is not possible, the run stays unproved and says why.
+func TestModuleByPackageTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own, and compiles it to WebAssembly")
+	}
+	m := newModule(t)
+	m.write(t, "timed/timed_test.go", read(t, "testdata/timed.txt"))
+	out, status := m.run(t, "", "go", "test", "-c", "-o", "timed/", "./timed")
+	says(t, out, status, 0)
+	out, status = m.run(t, "timed", "./timed.test", "-test.v")
+	says(t, out, status, 0, "2 runs: 2 proved (", "; 1 with the clients as WebAssembly)")
+
+	for why, env := range map[string]string{
+		"there is no go command":               "PATH=" + t.TempDir(),
+		"go test: exit status 1: ":             "GOFLAGS=-buildmode=plugin",
+		"the cache for it cannot be written: ": "XDG_CACHE_HOME=/dev/null",
+	} {
+		c := exec.Command("./timed.test", "-test.v")
+		c.Dir, c.Env = filepath.Join(m.dir, "timed"), append(os.Environ(), env)
+		text, _ := c.CombinedOutput()
+		says(t, string(text), c.ProcessState.ExitCode(), 1, "2 runs: 1 proved (", ", 1 unproved (package time: 1)", "the clients could not run as WebAssembly: this program cannot be compiled to WebAssembly: "+why)
+	}
+}
