@@ -67,7 +67,7 @@ func pageOf(o *play.Outcome) string {
 	s.Runs = nil
 	for _, r := range runs {
 		if r.ID() == o.Run.ID() {
-			r.Golden = ""
+			r.Golden, r.Guests = "", o.Run.Guests
 			s.Runs = append(s.Runs, r)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes/engine"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
 	"lockstep/sim/history"
@@ -24,6 +25,7 @@ import (
 
 // exploreFlags are the options of lockstep explore.
 type exploreFlags struct {
+	guests   play.Guests
 	known    known
 	shape    search.Shape
 	workload string
@@ -99,6 +101,7 @@ interrupted.`,
 	fl.IntVar(&f.shape.MinReplicas, "min-replicas", 0, "replicas that must be connected for n1 to accept a write")
 	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash; `KIND` is one of: "+strings.Join(words(engine.Persistences), ", ")+" (default aof-always)")
 	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": clients are already connected when a run begins, which makes runs shorter")
+	fl.Var((*guestsValue)(&f.guests), "guests", "always: clients run as WebAssembly, where package time obeys faults; auto and never: native")
 	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
 	fl.StringVar(&f.shape.Resource, "resource", script.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))
 	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock; with --workload, the default is that of the workload")
@@ -298,11 +301,14 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 	f.runs, f.time = (f.runs+len(runs)-1)/len(runs), f.time/time.Duration(len(runs))
 	proved, found := false, false
 	for i, calm := range runs {
+		if f.guests == play.GuestsAlways {
+			calm.page.Runs[0].Guests = true
+		}
 		if i > 0 && !f.json {
 			fmt.Fprintln(c.OutOrStdout())
 		}
 		search := &search.Search{
-			Calm: calm.page, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless, Properties: properties, Workers: f.workers, First: f.first, New: build,
+			Calm: calm.page, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless && !calm.page.Runs[0].Guests, Properties: properties, Workers: f.workers, First: f.first, New: build,
 		}
 		switch err := f.search(c, search, calm.workload, lib.Like); err {
 		case nil:
