@@ -205,14 +205,15 @@ func (ix *index) outlived(a, b *facts.Lease) bool {
 	return some
 }
 
-// misdated returns the event that set a key of a lease which got less than the TTL because the clock of its node is wrong, or -1.
-// A lock that sends a duration gets that duration on any node. This lock sent a deadline that is a TTL away by true time, as read
-// on the clock of a client; up to a twentieth of the TTL may have passed before the key was set.
+// misdated returns the event that set a key of a lease which got less than the TTL because a clock is wrong, that of its node or that
+// of its client; -1 if there is none. A lock that sends a duration gets that duration on any node. This lock sent a deadline that is a
+// TTL away by the wall clock of its client; up to a twentieth of the TTL may have passed before the key was set.
 func (ix *index) misdated(l *facts.Lease) int {
+	ahead := ix.Events[l.ReturnEvent].Wall // of true time, by the wall clock of the client
 	for _, n := range ix.LivesOf[l.Label] {
 		k, e := ix.Lives[n], ix.Events[ix.Lives[n].From]
-		left := e.Until - e.At
-		if k.Vote && wallIsOff(e) && k.Promise < ix.Meta.TTL-facts.Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20 {
+		left := e.Until - e.At - ahead
+		if k.Vote && (wallIsOff(e) || ahead < -facts.Rounding) && k.Promise < ix.Meta.TTL-facts.Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20 {
 			return k.From
 		}
 	}
