@@ -11,8 +11,8 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// A lock of the literature comes out of every run of the catalogue the same, whether its clients are native and take their time from
-// Env, or are guests.
+// Each run of the catalogue comes out the same for the lock from the literature that it names, whether the clients are native and
+// take their time from Env, or are guests.
 func TestGuestsAsNative(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays every run of the catalogue as WebAssembly")
@@ -40,13 +40,13 @@ func TestGuestsAsNative(t *testing.T) {
 	}
 }
 
-// A lock that calls package time is met by every fault if its clients are guests, whatever it waits for, and each run is the same
-// again.
+// Every fault affects a lock that calls package time if its clients are guests, whatever the lock waits for. Each run can be
+// repeated.
 func TestGuestsByPackageTime(t *testing.T) {
 	play.QuietRedis()
 	for i, a := range adversities {
 		if a.reach == "" {
-			continue // natively, too
+			continue // the fault affects native code, too
 		}
 		s := adversity(t, a.nemesis, a.settings)
 		for _, lock := range planted.Timed() {
@@ -74,8 +74,8 @@ func TestGuestsByPackageTime(t *testing.T) {
 	}
 }
 
-// What a run of a library leaves open natively, because the library calls package time, guests answer. The runs of restless
-// libraries are the same again.
+// Guests settle each run of a library that is open natively because the library calls package time. With guests, the runs of
+// restless libraries can be repeated.
 func TestGuestsOfLibraries(t *testing.T) {
 	asLibraryWorker()
 	if testing.Short() {
@@ -110,7 +110,7 @@ func TestGuestsOfLibraries(t *testing.T) {
 				sums[name] = sum
 			}
 		})
-		slices.Reverse(open) // other runs come before, in another process
+		slices.Reverse(open) // so that each run comes after other runs, in another process
 	}
 	t.Logf("%d of %d runs were open", len(sums), len(cases))
 	if len(sums) == 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A lock of somebody else that calls package time is compiled to WebAssembly with its test, and has a verdict in each run. Where that
-// is not possible, the run stays unproved and says why.
+// The lock of a stranger's module calls package time. It is compiled to WebAssembly with its test, and each of its runs has a
+// verdict. Where it cannot be compiled, the run stays unproved and says why.
 func TestModuleByPackageTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module of its own, and compiles it to WebAssembly")

@@ -406,11 +406,13 @@ const (
 	GuestsNever  = play.GuestsNever
 )
 
-// Guests says in which simulated runs the clients run as WebAssembly, compiled from your test by the go command. There, package time
-// is the clock of the client: a pause stops its timers, and faults can set it; and every run can be repeated. Guests take
-// ten to twenty times as long as native code. By default [Test] repeats with guests what proves nothing otherwise because the
-// lock calls package time, or what cannot be repeated; if the test cannot be compiled, which is so if it needs cgo, such a run
-// stays unproved and says why. [Explore] uses guests only with GuestsAlways.
+// Guests says in which simulated runs the clients are guests: your test, compiled to WebAssembly by the go command. For a guest,
+// package time is the clock of the client, so faults can set it, and a pause stops its timers. Every run with guests can be
+// repeated. Guests take ten to twenty times as long as native code.
+//
+// By default [Test] plays a run again with guests if it proves nothing because the lock calls package time, or if it cannot be
+// repeated. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved and says why. [Explore]
+// uses guests only with GuestsAlways.
 func Guests(when play.Guests) Option { return option("Guests", func(o *options) { o.guests = when }) }
 
 // Restless says that the runs of your lock are not reproducible, because it draws from randomness that cannot be seeded, or

@@ -6,9 +6,9 @@ import (
 )
 
 // A Guest is the operating system of a client whose code does not run in goroutines of the bubble, but in one thread that
-// calls the methods of the Guest: a WebAssembly instance, for example. Only [Guest.Wait] blocks. So the whole process stops
-// whenever it is paused: its code cannot run on, and no timer of its runtime fires. A read of any of its clocks counts as
-// one by the code under test.
+// calls the methods of the Guest: a WebAssembly instance, for example. The thread blocks only in these methods. So a pause stops
+// the whole process: its code cannot run on, and no timer of its runtime fires. Each read of one of its clocks counts as a read
+// by the code under test.
 type Guest struct {
 	p    *Process
 	wake chan struct{} // something has happened on one of its connections, or Wake was called
@@ -41,8 +41,8 @@ func (g *Guest) Wall() time.Time {
 	return w.start.Add(g.p.times.Wall(w.Now()))
 }
 
-// Wait returns when something has happened on a connection since the last call, when [Guest.Wake] was called, or when the steady
-// clock shows the reading due, which may be absent (negative), or when the process dies.
+// Wait returns when something has happened on a connection since the last call, [Guest.Wake] was called, the steady clock shows
+// the reading due, or the process dies. If due is negative, no reading ends the wait.
 func (g *Guest) Wait(due time.Duration) {
 	var tick <-chan time.Time
 	if due >= 0 {
@@ -61,16 +61,16 @@ func (g *Guest) Wait(due time.Duration) {
 	}
 }
 
-// Pause pauses the process, from its own code, which continues after the pause.
+// Pause pauses the process. It is called from the code of the process, which continues after the pause.
 func (g *Guest) Pause(d time.Duration) { g.p.pauseHere(d) }
 
 // Dead is closed when the process dies.
 func (g *Guest) Dead() <-chan struct{} { return g.p.ctx.Done() }
 
-// Alive reports whether the process has not died.
+// Alive returns true until the process dies.
 func (g *Guest) Alive() bool { return g.p.ctx.Err() == nil }
 
-// Wake ends a Wait, the present one or the next.
+// Wake ends the present Wait, or else the next one.
 func (g *Guest) Wake() {
 	select {
 	case g.wake <- struct{}{}:
@@ -78,11 +78,11 @@ func (g *Guest) Wake() {
 	}
 }
 
-// Yield returns when everything has happened that is due now, and the process is not paused: a fault that an event of the
-// process has triggered acts before its code continues. It returns at once if the process dies.
+// Yield returns when everything that is due now has happened and the process is not paused, so a fault that an event of the
+// process has triggered acts before its code continues. If the process dies, Yield returns at once.
 func (g *Guest) Yield() { g.p.await(g.p.w.Now()) }
 
-// Dial begins to connect to a process by its address, and does not wait: see [Conn.Connected].
+// Dial begins to connect to the process that has the address, and does not wait: see [Conn.Connected].
 func (g *Guest) Dial(addr string) (*Conn, error) {
 	p := g.p
 	w := p.w
@@ -104,8 +104,8 @@ func (g *Guest) Dial(addr string) (*Conn, error) {
 	return c, nil
 }
 
-// Connected returns nil if the connection is open, [ErrWouldBlock] as long as the other end has not answered, or why there is no
-// connection.
+// Connected returns nil if the connection is open, [ErrWouldBlock] as long as the other end has not answered, and otherwise an
+// error that says why there is no connection.
 func (c *Conn) Connected() error {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"lockstep/clients"
 )
 
-// ByPackageTime has a lock take its time from package time, as most locks in production do. In native code nobody can set that
+// ByPackageTime makes a lock take its time from package time, as most locks in production do. In native code nobody can set that
 // clock, and no pause stops it.
 func ByPackageTime(build clients.New) clients.New {
 	return func(env clients.Env) clients.Locker {
@@ -20,15 +20,15 @@ func ByPackageTime(build clients.New) clients.New {
 	}
 }
 
-// date is the wall clock of package time. A [time.Time] from time.Now also has the reading of the steady clock, and time.Since uses
-// that one.
+// date is the wall clock of package time. A [time.Time] from time.Now also has a reading of the steady clock, and time.Since uses
+// that reading.
 type date struct{ clockwork.Clock }
 
 func (date) Now() time.Time                    { return time.Now().Round(0) }
 func (d date) Since(t time.Time) time.Duration { return d.Now().Sub(t) }
 func (d date) Until(t time.Time) time.Duration { return t.Sub(d.Now()) }
 
-// A toy is a lock as one would write it, on one node. It tries a few times, and says how long its lease lasts.
+// A toy is a lock on one node, as one would write it. It tries a few times, and says when its lease ends.
 type toy struct {
 	client *redis.Client
 	clock  clockwork.Clock // env.Clock in a test, clockwork.NewRealClock() in production
@@ -36,7 +36,7 @@ type toy struct {
 	token  string
 }
 
-// NewToy makes one.
+// NewToy makes a toy.
 func NewToy(env clients.Env) clients.Locker {
 	return &toy{client: env.Nodes[0], clock: env.Clock, wall: env.Wall, token: fmt.Sprint(env.Rand.Uint64())}
 }
@@ -74,13 +74,13 @@ func (l *toyLease) Release(ctx context.Context) error {
 	return err
 }
 
-// Timed lists locks that wait for something else than a reply: what such a timer does in a pause is where package time and the clock
-// of a process part.
+// Timed lists locks that wait not only for replies, but also for timers. What a timer does in a pause depends on whether it is
+// one of package time or of the clock of a process.
 func Timed() []clients.Lock {
 	return []clients.Lock{
 		{Name: "a context with a timeout", New: func(env clients.Env) clients.Locker {
 			return timedLock{NewToy(env).(*toy), func(ctx context.Context, l *toy, acquire func(context.Context) (clients.Lease, error)) (clients.Lease, error) {
-				ctx, cancel := context.WithCancel(ctx) // and not clockwork.WithTimeout, which knows the clock of package time only
+				ctx, cancel := context.WithCancel(ctx) // not clockwork.WithTimeout, which would use package time
 				defer cancel()
 				defer l.clock.AfterFunc(2*time.Second, cancel).Stop()
 				lease, err := acquire(ctx)
@@ -157,7 +157,7 @@ func (l *telling) Release(ctx context.Context) error {
 	return l.Lease.Release(ctx)
 }
 
-// ticking is a lease whose end is the one that it had at first, and that is renewed in the background.
+// ticking is a lease that is renewed in the background, but does not report a later end.
 type ticking struct {
 	*toyLease
 	stop chan struct{}

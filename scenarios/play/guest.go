@@ -19,11 +19,11 @@ import (
 	"lockstep/sim/workers"
 )
 
-// guests are the clients of a run that is simulated with guests=yes: instances of this program, compiled to WebAssembly, each of
-// which carries out the lane of one client ([beGuest]).
+// guests are the clients of a run that is simulated with guests=yes. Each is an instance of this program, compiled to
+// WebAssembly, and carries out the lane of one client ([beGuest]).
 type guests struct {
 	module *wasm.Module
-	job    job // of each, without its assignment
+	job    job // that of each guest, but without its assignment
 	all    map[string]*wasm.Instance
 }
 
@@ -119,7 +119,7 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 	})
 }
 
-// err says why a guest failed, if one did. All of them have ended with their bubble.
+// err says why a guest failed, if one did. It is called when all guests have ended with their bubble.
 func (g *guests) err() error {
 	for _, name := range slices.Sorted(maps.Keys(g.all)) {
 		if err := g.all[name].Err(); err != nil {
@@ -129,14 +129,14 @@ func (g *guests) err() error {
 	return nil
 }
 
-// loaded is this program, compiled to WebAssembly, as a worker loads it when the first run needs it.
+// loaded is the program of guests. A worker loads it when the first run needs it.
 var loaded struct {
 	sync.Mutex
 	use, has program
 	module   *wasm.Module
 }
 
-// useProgram sets which program guests are; if none is set, it is [wasm.Self].
+// useProgram sets the program of guests; by default it is [wasm.Self].
 func useProgram(p program) {
 	loaded.Lock()
 	defer loaded.Unlock()
@@ -174,7 +174,7 @@ func self() (program, error) {
 	return program{path, cache}, nil
 }
 
-// guestEnv is the environment of a guest: that of this process, and what makes the guest one.
+// guestEnv is the environment of a guest: that of this process, and the variable that makes a process a guest.
 func guestEnv() []string { return append(os.Environ(), workers.GuestEnv) }
 
 func beGuest(Finder) error { return errors.New("play: this process is not a guest") }

@@ -8,7 +8,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// question is what a guest asks the worker in which it runs. Exactly one field is set.
+// question is a question that a guest asks the worker in which it runs. Exactly one field is set.
 type question struct {
 	Job    bool           `json:"job,omitempty"`   // its job, with an [assignment]
 	Begin  bool           `json:"begin,omitempty"` // answered when its lane begins
@@ -16,9 +16,9 @@ type question struct {
 	Doing  *doing         `json:"doing,omitempty"`
 	Lease  bool           `json:"lease,omitempty"`
 	Pause  time.Duration  `json:"pause,omitempty"`
-	Until  *time.Duration `json:"until,omitempty"` // answered at once, with a descriptor that becomes readable then
+	Until  *time.Duration `json:"until,omitempty"` // answered at once, with a descriptor that becomes readable at that time
 	Steady bool           `json:"steady,omitempty"`
-	End    bool           `json:"end,omitempty"` // the lane has ended; if the client stays, the answer has a descriptor that never becomes readable
+	End    bool           `json:"end,omitempty"` // the lane has ended; the answer has a descriptor that never becomes readable
 }
 
 type doing struct {
@@ -34,13 +34,13 @@ type reply struct {
 	FD     int32           `json:"fd,omitempty"`
 }
 
-// program is this program, compiled to WebAssembly.
+// program is a program of guests, compiled to WebAssembly.
 type program struct {
 	Path  string `json:"path"`
 	Cache string `json:"cache"` // the directory for machine code
 }
 
-// programOf returns the program of the guests of a run; none if the run has no guests.
+// programOf returns the program of the guests of a run, or the zero program if the run has no guests.
 func programOf(r script.Section) (program, error) {
 	if !r.Guests {
 		return program{}, nil

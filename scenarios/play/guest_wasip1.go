@@ -14,7 +14,7 @@ import (
 	"lockstep/sim/wasm"
 )
 
-// beGuest carries out the lane of one client, in its instance. The process ends afterwards.
+// beGuest carries out the lane of one client, in the instance of that client. Afterwards the process ends.
 func beGuest(find Finder) error {
 	j, s, run, build, err := readJob(ask(question{Job: true}).Job, find)
 	if err != nil {
@@ -52,7 +52,7 @@ func ask(q question) reply {
 	return a
 }
 
-// guestHost is the host of the worker of a guest.
+// guestHost is the [clients.Host] of a guest: it asks the worker.
 type guestHost struct{}
 
 func (guestHost) Record(e history.Event)  { ask(question{Record: &e}) }
@@ -62,7 +62,7 @@ func (guestHost) Pause(d time.Duration)   { ask(question{Pause: d}) }
 func (guestHost) Until(t time.Duration)   { wasm.Await(ask(question{Until: &t}).FD) }
 func (guestHost) Steady() time.Duration   { return ask(question{Steady: true}).Steady }
 
-// wallClock is the wall clock of the process: package time without the reading of the steady clock, which it would prefer.
+// wallClock is the wall clock of the process. It drops the reading of the steady clock, which package time would prefer.
 type wallClock struct{ clockwork.Clock }
 
 func (wallClock) Now() time.Time                    { return time.Now().Round(0) }

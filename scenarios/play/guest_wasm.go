@@ -9,7 +9,7 @@ import (
 	"lockstep/sim"
 )
 
-// guests do not exist here: WebAssembly does not run WebAssembly.
+// guests do not exist here: a program that is compiled to WebAssembly has none.
 type guests struct{}
 
 func newGuests(*script.Scenario, script.Section, uint64) (*guests, error) {

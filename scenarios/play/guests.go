@@ -8,11 +8,12 @@ import (
 	"lockstep/sim/workers"
 )
 
-// Guests says when the clients of a simulated run are guests: when they run as WebAssembly.
+// Guests says under what condition the clients of a simulated run are guests, which run as WebAssembly.
 type Guests string
 
 const (
-	// GuestsAuto, the default: if the native run proves nothing because the lock calls package time, or cannot be repeated.
+	// GuestsAuto, the default, plays a run again with guests if the native run proves nothing because the lock calls package
+	// time, or cannot be repeated.
 	GuestsAuto Guests = ""
 	// GuestsAlways makes all clients guests. A guest takes ten to twenty times as long as native code.
 	GuestsAlways Guests = "always"
@@ -20,7 +21,7 @@ const (
 	GuestsNever Guests = "never"
 )
 
-// settle applies the mode to the run. The runs of guests can be repeated to the byte, whatever the lock.
+// settle applies the mode to the run. A run with guests is never restless: it can be repeated to the byte, whatever the lock.
 func (c *Case) settle() {
 	if c.On == OnReal {
 		c.Run.Guests = false
@@ -32,15 +33,15 @@ func (c *Case) settle() {
 	}
 }
 
-// needsGuests reports whether guests may answer what the outcome of the native run leaves open.
+// needsGuests reports whether a run with guests may settle what the outcome of the native run leaves open.
 func (c Case) needsGuests(o *Outcome) bool {
 	c.settle()
 	return c.Guests == GuestsAuto && c.On != OnReal && !c.Run.Guests && o.Report == nil &&
 		(o.Result.Verdict == checker.Inconclusive && o.Result.OwnTime || o.Repeat != "" || o.Differs != "")
 }
 
-// AsGuests returns the outcome of a case, given that of its native run. If guests may answer what that leaves open, it plays the
-// case with guests. If this is not possible, the native outcome says why.
+// AsGuests returns the outcome of a case, given the outcome of its native run. If that leaves something open that guests may
+// settle, it plays the case with guests. If this is not possible, it returns the native outcome, with the reason added.
 func (c Case) AsGuests(native *Outcome, play func(Case) (*Outcome, error)) (*Outcome, error) {
 	if !c.needsGuests(native) {
 		return native, nil
@@ -56,7 +57,7 @@ func (c Case) AsGuests(native *Outcome, play func(Case) (*Outcome, error)) (*Out
 	return native.or(o), nil
 }
 
-// or returns the outcome of the run with guests, if there is one.
+// or returns the outcome of the run with guests. If that run failed, it returns o, with the reason added.
 func (o *Outcome) or(guests *Outcome) *Outcome {
 	if guests.Report != nil {
 		return o.notAsGuests(guests.Report.Reason)
@@ -64,13 +65,13 @@ func (o *Outcome) or(guests *Outcome) *Outcome {
 	return guests
 }
 
-// notAsGuests adds to an outcome why the clients did not run as WebAssembly.
+// notAsGuests adds to an outcome the reason why the clients could not run as WebAssembly.
 func (o *Outcome) notAsGuests(why string) *Outcome {
 	o.Result.Unmet = append(o.Result.Unmet, "the clients could not run as WebAssembly: "+why)
 	return o
 }
 
-// repeatAsGuests plays some cases with guests.
+// repeatAsGuests plays again with guests those cases whose indices are in again.
 func repeatAsGuests(ctx context.Context, run func(context.Context, []json.RawMessage, func(int, workers.Outcome)) error, cases []Case, again []int, natively []*Outcome, each func(int, *Outcome)) error {
 	_, err := self()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// source is where the source of this program is.
+// source says where the source of the program of guests is.
 var source struct {
 	dir  string
 	test bool
@@ -30,7 +30,8 @@ func init() {
 	}
 }
 
-// SetSource says in which directory the source of the program of guests is: of a main package. By default a test is compiled itself.
+// SetSource sets the directory of the program of guests, which is a main package. Without it, the program of guests is the test
+// that is running.
 func SetSource(dir string) {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -38,8 +39,8 @@ func SetSource(dir string) {
 	source.dir, source.test = dir, false
 }
 
-// Self returns a file with this program, compiled to WebAssembly, and the directory in which [Compile] keeps its machine code. The
-// first call builds it with the go command, which takes up to a minute or two; the go command keeps what it builds.
+// Self returns the file of the program of guests, compiled to WebAssembly, and the directory in which [Compile] keeps its machine
+// code. The first call builds the program with the go command, which takes up to two minutes, and keeps what it builds.
 func Self() (program, cache string, err error) {
 	r := self()
 	return r.program, r.cache, r.err
@@ -74,7 +75,7 @@ func (r *built) build(ctx context.Context) error {
 	r.cache = filepath.Join(dir, "code")
 	ctx, cancel := context.WithTimeout(ctx, buildLimit)
 	defer cancel()
-	// A name for each package: the go command replaces the file only if the program has changed.
+	// Each package has a file of its own: the go command replaces the file only if the program has changed.
 	name := sha256.Sum256([]byte(fmt.Sprint(source)))
 	r.program = filepath.Join(dir, fmt.Sprintf("%x.wasm", name[:8]))
 	var args []string
@@ -118,7 +119,7 @@ func tags() []string {
 	return nil
 }
 
-// firstLines returns the beginning of what the go command printed, in one line.
+// firstLines returns the first lines that the go command printed, joined into one.
 func firstLines(out []byte) string {
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	return string(bytes.Join(lines[:min(3, len(lines))], []byte("; ")))
@@ -137,10 +138,10 @@ func cacheDir() (string, error) {
 	return dir, nil
 }
 
-// keptFor is how long files of the cache are kept that nobody uses.
+// keptFor is how long a file of the cache is kept after it was last written.
 const keptFor = 7 * 24 * time.Hour
 
-// prune deletes files of the cache that were not written or used for long.
+// prune deletes the files of the cache that have not been written for longer than keptFor.
 func prune(dir string) {
 	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

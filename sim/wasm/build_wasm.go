@@ -2,5 +2,5 @@
 
 package wasm
 
-// SetSource does nothing: a guest compiles no guests.
+// SetSource does nothing: a program that is compiled to WebAssembly has no guests.
 func SetSource(string) {}

@@ -1,14 +1,14 @@
-// Package wasm runs clients whose code calls package time: compiled to WebAssembly (GOOS=wasip1), as guests of a world. To such
-// code the host is the whole machine. It sees only the clocks, the randomness and the network of its process, and while the
-// process is paused it does not run. So every fault affects it, and every run can be repeated.
+// Package wasm runs clients whose code calls package time. They are compiled to WebAssembly (GOOS=wasip1), and are guests of a
+// world. To such code the host is the whole machine. It sees only the clocks, the randomness and the network of its process, and
+// does not run while the process is paused. So every fault affects it, and every run can be repeated.
 //
-// A guest is a program for WASI preview 1 (github.com/WebAssembly/WASI, snapshot-01). Besides those functions the host gives it a
-// module named "lockstep" with these, in the notation of WASI:
+// A guest is a program for WASI preview 1 (github.com/WebAssembly/WASI, snapshot-01). Besides the functions of WASI, the host
+// gives it a module named "lockstep" with these functions, in the notation of WASI:
 //
 //	dial(addr: pointer, len: i32) -> fd: i32        begins to connect to IP:port; negative: minus an errno
 //	connected(fd: i32) -> errno: i32                0: open; 6 (again): wait until fd is writable
 //	idle(fd: i32) -> i32                            1 if the connection is open and has nothing to read
-//	ask(question: pointer, len: i32) -> len: i32    asks what runs the guest; returns the length of the answer
+//	ask(question: pointer, len: i32) -> len: i32    puts a question to the host; returns the length of the answer
 //	answer(buf: pointer)                            copies the last answer
 //
 // Connections are read, written, polled and closed by the functions of WASI.
@@ -16,5 +16,5 @@ package wasm
 
 import "runtime"
 
-// Inside reports whether this program is compiled for guests.
+// Inside reports whether this program is compiled as a guest.
 const Inside = runtime.GOOS == "wasip1"

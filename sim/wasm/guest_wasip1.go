@@ -39,7 +39,7 @@ func Ask(question []byte) (answer []byte) {
 	return answer
 }
 
-// Dial connects to a process of the world by its address.
+// Dial connects to the process of the world that has the address.
 func Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	fail := func(err error) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: network, Addr: address(addr), Err: err}
@@ -85,7 +85,7 @@ func Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return c, nil
 }
 
-// open makes a connection of a descriptor.
+// open makes a connection from a descriptor.
 func open(fd int32) (*conn, error) {
 	f := os.NewFile(uintptr(fd), "connection")
 	defer f.Close() // the connection keeps the descriptor
@@ -96,7 +96,7 @@ func open(fd int32) (*conn, error) {
 	return &conn{Conn: c, fd: fd}, nil
 }
 
-// Await waits until a descriptor becomes readable that the host has made.
+// Await waits until a descriptor that the host has made becomes readable.
 func Await(fd int32) {
 	c, err := open(fd)
 	if err != nil {

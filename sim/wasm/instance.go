@@ -17,7 +17,8 @@ import (
 	"lockstep/sim"
 )
 
-// A Module is a compiled program. It is for one goroutine at a time, as are all its instances: those of one world.
+// A Module is a compiled program. Only one goroutine at a time may use it or one of its instances, and all instances that run at
+// the same time belong to one world.
 type Module struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
@@ -26,7 +27,7 @@ type Module struct {
 // MostMemory limits the memory of one instance, in pages of 64 KiB.
 const MostMemory = 512 << 20 / (64 << 10)
 
-// Compile compiles a program. Machine code is kept in the cache directory.
+// Compile compiles a program, and keeps its machine code in the directory cache.
 func Compile(ctx context.Context, program []byte, cache string) (*Module, error) {
 	kept, err := wazero.NewCompilationCacheWithDir(cache)
 	if err != nil {
@@ -57,16 +58,16 @@ func Compile(ctx context.Context, program []byte, cache string) (*Module, error)
 	return m, nil
 }
 
-// Close frees the module. None of its instances may run.
+// Close frees the module. None of its instances may be running.
 func (m *Module) Close() error { return m.runtime.Close(context.Background()) }
 
 // Config says what one instance has.
 type Config struct {
-	Process *sim.Process // becomes a guest: no code of this process may run outside of the instance
+	Process *sim.Process // becomes a guest: no code of this process may run outside the instance
 	Random  *rand.Rand   // all randomness of the instance
 	Args    []string
 	Env     []string                 // NAME=VALUE
-	Resolve func(addr string) string // returns the address to connect to instead of another; default: the same
+	Resolve func(addr string) string // returns the address to connect to in place of addr; default: addr
 	// Ask answers the questions of the instance, in its goroutine. While it does, no code of the process runs.
 	Ask func(in *Instance, question []byte) (answer []byte)
 }
@@ -102,8 +103,8 @@ func (in *Instance) Ended() <-chan struct{} { return in.ended }
 // Dead is closed when the process of the instance dies.
 func (in *Instance) Dead() <-chan struct{} { return in.guest.Dead() }
 
-// Err says why the program of an instance that has ended failed; nil if it exited normally or its process died. The first line
-// is the reason; those after it are what the program printed, which for Go includes the stacks of its goroutines.
+// Err says why the program failed, once the instance has ended; it is nil if the program exited normally or its process died. The
+// first line is the reason. The other lines are what the program printed; a Go program also prints the stacks of its goroutines.
 func (in *Instance) Err() error { return in.err }
 
 type instanceKey struct{}
@@ -151,11 +152,11 @@ func (e *ExitError) Error() string {
 	return reason + "\n" + e.Output
 }
 
-// live ends the instance from a host function if its process has died.
+// live ends the instance if its process has died. Host functions call it.
 func (in *Instance) live() {
 	if !in.guest.Alive() {
 		in.died = true
-		panic(sys.NewExitError(137)) // as of a process that was killed
+		panic(sys.NewExitError(137)) // as for a process that was killed
 	}
 }
 
@@ -190,8 +191,8 @@ func (f function) call() api.GoModuleFunc {
 	}
 }
 
-// mostLooks is how many host calls an instance may make without waiting. Time stands still while it runs, so code that polls the
-// clock until some time has passed never ends.
+// mostLooks is how many host calls an instance may make without waiting. Time stands still while its code runs, so code that
+// reads the clock until some time has passed would never end.
 const mostLooks = 20_000_000
 
 var errSpins = errors.New("the code reads its clock again and again without waiting: while code runs, no time passes")

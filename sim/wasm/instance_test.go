@@ -18,7 +18,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// toy returns the program in testdata/toy.
+// toy returns the program in testdata/toy, compiled.
 var toy = sync.OnceValues(func() (*Module, error) {
 	dir, err := os.MkdirTemp("", "lockstep")
 	if err != nil {
@@ -38,15 +38,15 @@ var toy = sync.OnceValues(func() (*Module, error) {
 	return Compile(context.Background(), code, filepath.Join(dir, "cache"))
 })
 
-// run is what came of the toy in one world.
+// run is what the toy did in one world.
 type run struct {
-	said []string // with the true time
+	said []string // each with the true time
 	sum  string
 	err  error
 	took time.Duration // true time
 }
 
-// play runs the toy in a world with faults, which are half a second apart.
+// play runs the toy in a world with faults. The first comes after half a second, and each further one half a second later.
 func play(t *testing.T, seed uint64, faults []history.Fault, args ...string) (r run) {
 	t.Helper()
 	m, err := toy()
@@ -104,7 +104,7 @@ func (echo) Describe(data []byte, _ bool, _ func(string) string) string {
 func TestClock(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults []history.Fault
-		want   []string // begins with the true time
+		want   []string // how each line begins, with the true time first
 	}{
 		"right": {nil, []string{
 			"1s WithTimeout: 1s after the start, by the date 1s", "2s AfterFunc: 2s after the start, by the date 2s",
@@ -133,7 +133,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// With one seed everything is the same again, also which of two ready cases a select takes. With another it is not.
+// With the same seed everything is the same again, even which of two ready cases a select takes. With another seed it is not.
 func TestRepeats(t *testing.T) {
 	n := 100
 	if testing.Short() {
@@ -159,7 +159,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// Bytes that have arrived during a pause come first, although the deadline of the read has passed too.
+// A guest reads what a server sends back. If it dials an address that no process has, it gets an error.
 func TestConnection(t *testing.T) {
 	if r := play(t, 1, nil, "echo", "n1"); len(r.said) != 3 || !strings.HasSuffix(r.said[2], `"hello 2" <nil>`) {
 		t.Errorf("%q %v", r.said, r.err)
@@ -169,7 +169,7 @@ func TestConnection(t *testing.T) {
 	}
 }
 
-// A program that does not end by itself, or that takes too much, is ended with the reason.
+// If a program fails, does not end by itself, or takes too much, the error gives the reason.
 func TestEnds(t *testing.T) {
 	for how, want := range map[string]string{
 		"panic":    "panic: boom\n",
@@ -189,7 +189,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A file that is no program for guests is refused with the reason.
+// A file that is not WebAssembly is refused, and the error gives the reason.
 func TestCompile(t *testing.T) {
 	for code, want := range map[string]string{
 		"":                        "invalid magic number",

@@ -44,19 +44,19 @@ const (
 	stdout, stderr = 1, 2
 )
 
-// firstFD is the first descriptor of a connection. Lower ones are files, of which a guest has none.
+// firstFD is the first descriptor of a connection. Lower ones are files, of which a guest has only the standard ones.
 const firstFD = 1000
 
 // monotonicBase is what the monotonic clock of a guest shows at the start of the run. Go requires that it is not 0.
 const monotonicBase = time.Hour
 
-// mostOutput is how many bytes are kept of what a guest prints: the last ones.
+// mostOutput says how much of a guest's output is kept: at least this many of its last bytes, and at most twice as many.
 const mostOutput = 64 << 10
 
-// A descriptor is a connection, or becomes readable at some time.
+// A descriptor is a connection or an instant, at which it becomes readable.
 type descriptor struct {
 	conn *sim.Conn
-	done *bool // of an instant: it has passed
+	done *bool // for an instant: it has passed
 }
 
 // Instant returns a new descriptor, which is readable from true time t on.
@@ -91,7 +91,7 @@ func (d descriptor) writable() bool { return d.conn == nil || d.conn.Connected()
 
 const i32, i64 = api.ValueTypeI32, api.ValueTypeI64
 
-// functions are those that differ from what wazero provides, and those of the module "lockstep".
+// functions are the functions of WASI that differ from wazero's, and those of the module "lockstep".
 var functions = []function{
 	{name: "clock_time_get", params: []api.ValueType{i32, i64, i32}, results: []api.ValueType{i32}, do: clockTimeGet},
 	{name: "poll_oneoff", params: []api.ValueType{i32, i32, i32, i32}, results: []api.ValueType{i32}, do: pollOneoff},
@@ -133,9 +133,9 @@ func randomGet(in *Instance, m api.Memory, a []uint64) uint32 {
 	return errnoSuccess
 }
 
-// pollOneoff waits until one of the events occurs to which the guest subscribes. A Go program calls it when all its goroutines
-// wait, with the time at which the next timer fires, and all connections that goroutines wait for. With the timeout 0 it only
-// looks.
+// pollOneoff waits until one of the events to which the guest subscribes occurs. A Go program calls it when all its goroutines
+// wait, with the time at which the next timer fires, and all connections for which goroutines wait. If the timeout is 0, it does
+// not wait.
 func pollOneoff(in *Instance, m api.Memory, a []uint64) uint32 {
 	in.live()
 	n := uint32(a[2])
@@ -154,7 +154,7 @@ func pollOneoff(in *Instance, m api.Memory, a []uint64) uint32 {
 		d := clip(binary.LittleEndian.Uint64(s[24:]))
 		if binary.LittleEndian.Uint16(s[40:])&absoluteTime != 0 {
 			if binary.LittleEndian.Uint32(s[16:]) == clockRealtime {
-				return errnoNotSup // Go does not ask for it, and wasi-libc only for CLOCK_REALTIME sleeps
+				return errnoNotSup // Go never asks for it, and wasi-libc does so only to sleep by CLOCK_REALTIME
 			}
 			d -= monotonicBase + in.guest.Steady()
 		}
@@ -182,7 +182,7 @@ func pollOneoff(in *Instance, m api.Memory, a []uint64) uint32 {
 // clip turns a number of nanoseconds into a duration that can be added to a time.
 func clip(ns uint64) time.Duration { return time.Duration(min(ns, uint64(100*365*24*time.Hour))) }
 
-// events returns those of the subscriptions that have occurred, in the form in which the guest reads them.
+// events returns the subscribed events that have occurred, in the form in which the guest reads them.
 func (in *Instance) events(subs []byte, due time.Duration) (events []byte) {
 	passed := due >= 0 && in.guest.Steady() >= due
 	for s := subs; len(s) > 0; s = s[subscription:] {
@@ -210,7 +210,7 @@ func (in *Instance) events(subs []byte, due time.Duration) (events []byte) {
 	return events
 }
 
-// vectors calls f with each buffer of a list, until f returns less than the whole buffer.
+// vectors calls f with one buffer of a list after another, until f uses less than a whole buffer.
 func vectors(m api.Memory, at, n uint32, f func(b []byte) (int, error)) (total uint32, err error) {
 	for i := range n {
 		ptr, ok := m.ReadUint32Le(at + 8*i)
@@ -283,7 +283,7 @@ func fdWrite(in *Instance, m api.Memory, a []uint64) uint32 {
 	return errnoSuccess
 }
 
-// print keeps the last of what the guest prints.
+// print keeps the end of what the guest prints.
 func (in *Instance) print(b []byte) {
 	in.output = append(in.output, b[max(0, len(b)-mostOutput):]...)
 	if over := len(in.output) - mostOutput; over > mostOutput {
@@ -387,7 +387,7 @@ func answer(in *Instance, m api.Memory, a []uint64) uint32 {
 	return 0
 }
 
-// errnoOf returns the number of an error of a connection in WASI, which differs from that of this system.
+// errnoOf returns the number that WASI has for an error of a connection. This system may have another number for it.
 func errnoOf(err error) uint32 {
 	switch {
 	case err == nil:
