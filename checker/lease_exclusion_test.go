@@ -405,6 +405,7 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		0.2  c1 ok acquire c1#1 until=9.9
 	`)
 	}
+	dated := strings.ReplaceAll(fleeting("expire", "expire", "expire"), "set c1#1", "set c1#1 until=-2")
 	const (
 		flicker = `
 		4    c2 invoke acquire
@@ -513,6 +514,9 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		blame("of which the one that mattered was lost", fleeting("expire", "expire", "lose")+c2, "durable nodes"),
 		blame("of which one was deleted, so that they are no majority", fleeting("expire", "delete", "expire")+c2, "none"),
 		blame("of which the lock gave one less", strings.Replace(fleeting("expire", "expire", "expire"), "n1 set c1#1", "n1 set c1#1 until=0.15", 1)+c2, "none"),
+		blame("keys with deadlines by the clock of a client that is behind", strings.Replace(dated, "until=9.9", "until=9.9 wall=-12", 1)+c2, "bounded clock error"),
+		blame("keys with deadlines in the past, by a right clock", dated+c2, "none"),
+		blame("keys with deadlines in the past, by more than the clock of the client is behind", strings.Replace(dated, "until=9.9", "until=9.9 wall=-3", 1)+c2, "none"),
 		blame("of which the lock gave the one that mattered less than it took", strings.Replace(fleeting("expire", "expire", "expire"), "n3 set c1#1", "n3 set c1#1 until=3", 1)+c2, "none"),
 		blame("the second has no majority at one instant, and needs a key that was lost", c1+"3 n3 lose c1#1"+flicker, "durable nodes"),
 		blame("and needs none", c1+"3 n3 delete c1#1 by=c2"+flicker, "none"),

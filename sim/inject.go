@@ -235,8 +235,9 @@ type clockFault struct {
 }
 
 // noticed notes that a clock of p was read. If a client reads its steady clock, a jump of the wall clock bites too: the client
-// has both, and chose the one that does not show it. (The runtime of a guest reads its steady clock all the time, which says nothing.) Faults do not bite a dead process, nor a client whose code under test uses
-// package time, which no fault can change: readings by the code that carries out its lane do not count. The caller holds mu.
+// has both, and chose the one that does not show it. (That does not hold for a guest, whose runtime reads its steady clock all the
+// time.) Faults do not bite a dead process, nor a client whose code under test uses package time, which no fault can change: readings by
+// the code that carries out its lane do not count. The caller holds mu.
 func (p *Process) noticed(wall bool) {
 	if p.dead || p.isClient() && !p.reads {
 		return

@@ -169,6 +169,15 @@ func TestConnection(t *testing.T) {
 	}
 }
 
+// After a pause, all bytes that arrived in it come first, though the deadlines of the reads have passed too.
+func TestBytesFirst(t *testing.T) {
+	r := play(t, 1, []history.Fault{history.Pause{Process: "c1", For: 5 * time.Second}}, "wait", "n1")
+	slices.Sort(r.said)
+	if want := []string{`5.5s 0 "0" <nil>`, `5.5s 1 "1" <nil>`, `5.5s 2 "2" <nil>`}; !slices.Equal(r.said, want) || r.err != nil {
+		t.Errorf("%q %v", r.said, r.err)
+	}
+}
+
 // If a program fails, does not end by itself, or takes too much, the error gives the reason.
 func TestEnds(t *testing.T) {
 	for how, want := range map[string]string{

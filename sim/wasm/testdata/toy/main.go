@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"lockstep/sim/wasm"
@@ -23,6 +25,8 @@ func main() {
 		keepTime()
 	case "echo":
 		echo(os.Args[2])
+	case "wait":
+		wait(os.Args[2])
 	case "panic":
 		go func() { panic("boom") }()
 		time.Sleep(time.Second)
@@ -105,4 +109,29 @@ func echo(addr string) {
 		_, err := io.ReadFull(c, b)
 		say("%q %v", b, err)
 	}
+}
+
+// wait reads from three connections at 0.5s, with a deadline of 50ms.
+func wait(addr string) {
+	start := time.Now()
+	var all [3]net.Conn
+	for i := range all {
+		c, err := wasm.Dial(context.Background(), "tcp", addr)
+		if err != nil {
+			panic(err)
+		}
+		all[i] = c
+	}
+	time.Sleep(time.Until(start.Add(499 * time.Millisecond)))
+	var wg sync.WaitGroup
+	for i, c := range all {
+		fmt.Fprintf(c, "%d", i)
+		c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		wg.Go(func() {
+			b := make([]byte, 1)
+			_, err := io.ReadFull(c, b)
+			say("%d %q %v", i, b, err)
+		})
+	}
+	wg.Wait()
 }
