@@ -67,6 +67,11 @@ func blameLate(ix *index, at, sent time.Duration, l, newer *facts.Lease, after t
 			return broken, because
 		}
 	}
+	if !l.GrantSeen {
+		if set := ix.misdated(l); set >= 0 { // its keys were gone at once
+			return BoundedClockError, []int{set}
+		}
+	}
 	causes := []Assumption{BoundedPause, BoundedDelay, DurableNodes, BoundedClockError}
 	if inTime {
 		causes = []Assumption{BoundedDelay, BoundedPause, DurableNodes, BoundedClockError}
