@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"lockstep/checker"
@@ -71,6 +72,17 @@ func TestGuestsByPackageTime(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A guest that ends its process in the middle of its lane is reported, whatever its status.
+func TestGuestExits(t *testing.T) {
+	play.QuietRedis()
+	s := adversity(t, "at 3s crash n1", "")
+	run := s.Runs[0].With("exits")
+	run.Guests = true
+	if _, err := play.Simulate(s, run, nil, 1); err == nil || !strings.HasPrefix(err.Error(), "c1: its process exited with status 0 in the middle of its lane") {
+		t.Error(err)
 	}
 }
 

@@ -25,6 +25,7 @@ type guests struct {
 	module *wasm.Module
 	job    job // that of each guest, but without its assignment
 	all    map[string]*wasm.Instance
+	ended  sync.Map // the names of those whose lanes have ended
 }
 
 func newGuests(s *script.Scenario, run script.Section, seed uint64) (*guests, error) {
@@ -83,6 +84,7 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 					a.Steady = p.Steady()
 				case q.End:
 					a.FD = in.Never()
+					g.ended.Store(name, true)
 					close(end)
 				}
 				answer, err := json.Marshal(a)
@@ -122,8 +124,12 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 // err says why a guest failed, if one did. It is called when all guests have ended with their bubble.
 func (g *guests) err() error {
 	for _, name := range slices.Sorted(maps.Keys(g.all)) {
-		if err := g.all[name].Err(); err != nil {
+		in := g.all[name]
+		if err := in.Err(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
+		}
+		if _, ended := g.ended.Load(name); !ended && in.Exited() {
+			return fmt.Errorf("%s: its process exited with status 0 in the middle of its lane, as os.Exit(0) does", name)
 		}
 	}
 	return nil

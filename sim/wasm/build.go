@@ -77,34 +77,68 @@ func (r *built) build(ctx context.Context) error {
 	defer cancel()
 	// Each package has a file of its own: the go command replaces the file only if the program has changed.
 	name := sha256.Sum256([]byte(fmt.Sprint(source)))
-	r.program = filepath.Join(dir, fmt.Sprintf("%x.wasm", name[:8]))
+	target := filepath.Join(dir, fmt.Sprintf("%x.wasm", name[:8]))
 	var args []string
 	if source.test {
 		args = []string{"test", "-c", "-vet=off"}
 	} else {
 		args = []string{"build"}
 	}
-	args = append(args, "-ldflags=-s -w", "-o", r.program)
+	args = append(args, "-ldflags=-s -w", "-o", target)
 	args = append(args, tags()...)
-	cmd := exec.CommandContext(ctx, tool, append(args, ".")...)
-	cmd.Dir = source.dir
-	cmd.Env = append(cmd.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0")
+	args = append(args, ".")
 	note := time.AfterFunc(time.Second, func() {
 		fmt.Fprintln(os.Stderr, "lockstep: compiling this program to WebAssembly, for clients whose code calls package time; this takes up to two minutes the first time")
 	})
 	defer note.Stop()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go %s: %w: %s", args[0], err, firstLines(out))
+	for try := 1; ; try++ {
+		cmd := exec.CommandContext(ctx, tool, args...)
+		cmd.Dir = source.dir
+		cmd.Env = append(cmd.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("go %s: %w: %s", args[0], err, firstLines(out))
+		}
+		// Another process may be writing the same file.
+		if r.program, err = r.take(ctx, target); err == nil || try == buildTries {
+			return err
+		}
+		time.Sleep(time.Duration(try) * time.Second)
 	}
-	code, err := os.ReadFile(r.program)
+}
+
+// buildTries is how often a program is built that cannot be compiled to machine code.
+const buildTries = 4
+
+// take compiles a program to machine code, once, before several workers need it. It returns a copy of the program, which nobody
+// replaces while they read it.
+func (r *built) take(ctx context.Context, program string) (copied string, err error) {
+	code, err := os.ReadFile(program)
 	if err != nil {
-		return err
+		return "", err
 	}
-	m, err := Compile(ctx, code, r.cache) // once, before several workers need it
+	m, err := Compile(ctx, code, r.cache)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return m.Close()
+	m.Close()
+	sum := sha256.Sum256(code)
+	copied = filepath.Join(filepath.Dir(program), fmt.Sprintf("%x.wasm", sum[:16]))
+	if now := time.Now(); os.Chtimes(copied, now, now) == nil { // it is there, and stays for another week
+		return copied, nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(program), "new-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(code)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), copied)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return copied, nil
 }
 
 // tags returns the build tags of this program, as options of the go command.

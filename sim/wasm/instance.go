@@ -84,6 +84,7 @@ type Instance struct {
 	ended  chan struct{}
 	err    error
 	died   bool // its process has crashed, or the world was closed
+	exited bool // the program has ended by itself, with status 0
 }
 
 // Start runs an instance in a goroutine of its own, until its program exits or its process dies.
@@ -107,6 +108,9 @@ func (in *Instance) Dead() <-chan struct{} { return in.guest.Dead() }
 // first line is the reason. The other lines are what the program printed; a Go program also prints the stacks of its goroutines.
 func (in *Instance) Err() error { return in.err }
 
+// Exited reports whether the program has ended by itself, and normally.
+func (in *Instance) Exited() bool { return in.exited }
+
 type instanceKey struct{}
 
 func (in *Instance) run(m *Module) error {
@@ -125,9 +129,8 @@ func (in *Instance) run(m *Module) error {
 	switch {
 	case in.died:
 		return nil
-	case err == nil:
-		return nil
-	case errors.As(err, &exit) && exit.ExitCode() == 0:
+	case err == nil, errors.As(err, &exit) && exit.ExitCode() == 0:
+		in.exited = true
 		return nil
 	case errors.As(err, &exit):
 		return &ExitError{Code: exit.ExitCode(), Output: string(in.output)}
