@@ -137,6 +137,8 @@ func required(v pflag.Value) string {
 		return "durations separated by commas, such as 10s,2s"
 	case "duration":
 		return "a duration such as 500ms or 20s"
+	case "guests":
+		return strings.Join(guestModes(), " or ")
 	case "memory":
 		return "an amount of memory such as 2GB or 500MB"
 	case "bool":

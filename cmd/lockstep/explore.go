@@ -101,7 +101,7 @@ interrupted.`,
 	fl.IntVar(&f.shape.MinReplicas, "min-replicas", 0, "replicas that must be connected for n1 to accept a write")
 	fl.StringVar(&f.shape.Persistence, "persistence", "", "what a lock node keeps in a crash; `KIND` is one of: "+strings.Join(words(engine.Persistences), ", ")+" (default aof-always)")
 	fl.StringVar(&f.shape.Pool, "pool", "", "\"warm\": clients are already connected when a run begins, which makes runs shorter")
-	fl.Var((*guestsValue)(&f.guests), "guests", "always: clients run as WebAssembly, where package time obeys faults; auto and never: native")
+	fl.Var((*guestsValue)(&f.guests), "guests", "run clients as WebAssembly, where package time obeys faults, if `WHEN` is always")
 	fl.IntVar(&f.shape.Clients, "clients", 2, "clients that contend")
 	fl.StringVar(&f.shape.Resource, "resource", script.Plain, "the `KIND` of resource: "+strings.Join(clients.Resources(), ", "))
 	fl.DurationVar(&f.shape.TTL, "ttl", script.DefaultTTL, "how long a node keeps the key of a lock; with --workload, the default is that of the workload")

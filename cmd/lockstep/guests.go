@@ -36,9 +36,9 @@ func (v *guestsValue) Set(s string) error {
 	return nil
 }
 
-func (v *guestsValue) Type() string { return "WHEN" }
+func (v *guestsValue) Type() string { return "guests" }
 
 // guestsFlag adds the option that says when clients run as WebAssembly.
 func guestsFlag(c *cobra.Command, g *play.Guests) {
-	c.Flags().Var((*guestsValue)(g), "guests", "when clients run as WebAssembly, where package time obeys faults: auto, always, never")
+	c.Flags().Var((*guestsValue)(g), "guests", "run clients as WebAssembly, where package time obeys faults; `WHEN` is auto, always or never")
 }
