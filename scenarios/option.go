@@ -408,7 +408,7 @@ const (
 
 // Guests says in which simulated runs the clients are guests: your test, compiled to WebAssembly by the go command. For a guest,
 // package time is the clock of the client, so faults can set it, and a pause stops its timers. Every run with guests can be
-// repeated. Guests take ten to twenty times as long as native code.
+// repeated. A short run takes about a hundred times as long.
 //
 // By default [Test] plays a run again with guests if it proves nothing because the lock calls package time, or if it cannot be
 // repeated. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved and says why. [Explore]
