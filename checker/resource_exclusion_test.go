@@ -224,6 +224,21 @@ func TestResourceExclusionBlame(t *testing.T) {
 	}
 	testProperty(t, ResourceExclusion, []verdictCase{
 		blame("a pause after the return", c1+"1 c1 fault pause"+c2+"15 c1 fault resume\n15.003 resource accept A c1#1 sent=15.001", "bounded pause"),
+		{name: "keys with deadlines by the clock of a client that is behind", want: []string{"c1 wrote A under c1#1 at 9.003s, after c2 was granted c2#1 at 1.100s [bounded clock error]"}, story: `
+			nodes 3
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=-2
+			0.1  n1 expire c1#1
+			0.1  n2 set c1#1 until=-2
+			0.1  n2 expire c1#1
+			0.2  c1 ok acquire c1#1 until=never renews wall=-12
+			0.3  c1 info lost c1#1
+			1    c2 invoke acquire
+			1.1  n1 set c2#1
+			1.1  n2 set c2#1
+			1.2  c2 ok acquire c2#1 until=10.9
+			9    c1 invoke write A c1#1
+			9.003 resource accept A c1#1 sent=9.001`},
 		blame("work that outlived the lease", c1+c2+"15.003 resource accept A c1#1 sent=15.001", "none"),
 		blame("a pause that made no difference", c1+"1 c1 fault pause\n2 c1 fault resume"+c2+"15.003 resource accept A c1#1 sent=15.001", "none"),
 		blame("two pauses that together made one", c1+"1 c1 fault pause\n4 c1 fault resume\n5 c1 fault pause\n8 c1 fault resume"+c2+"15.003 resource accept A c1#1 sent=15.001", "bounded pause"),

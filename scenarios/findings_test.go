@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"lockstep/checker"
-	"lockstep/clients/libraries"
 	"lockstep/scenarios/internal/fields"
 	"lockstep/scenarios/play"
 	"lockstep/sim/history"
@@ -132,13 +131,7 @@ func TestFindings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays every run with every library")
 	}
-	var cases []play.Case
-	for _, l := range libraries.Locks() {
-		for _, c := range libraryRuns(t, l) {
-			c.Seed, c.Restless = 1, l.Restless
-			cases = append(cases, c)
-		}
-	}
+	cases := everyLibraryRun(t)
 	findings := findings(t)
 	for _, f := range findings {
 		cases = append(cases, f.sweeps(t)...)

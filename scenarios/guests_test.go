@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/checker"
-	"lockstep/clients/libraries"
 	"lockstep/clients/planted"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 // Each run of the catalogue comes out the same for the lock from the literature that it names, whether the clients are native and
@@ -75,6 +76,29 @@ func TestGuestsByPackageTime(t *testing.T) {
 	}
 }
 
+// A pause that follows an event of a guest stops it before its next statement: the write begins after the pause.
+func TestGuestStopsBetweenStatements(t *testing.T) {
+	play.QuietRedis()
+	s := adversity(t, "when c1 acquired pause c1 13s", "")
+	for i, lane := range s.Lanes {
+		if lane.Process == "c1" {
+			s.Lanes[i].Steps = []script.Step{script.Acquire{}, script.Write{Value: "A"}}
+		}
+	}
+	run := s.Runs[0].With("toy")
+	run.Guests = true
+	o, err := play.Simulate(s, run, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(o.History.Events, func(e history.Event) bool {
+		return e.Process == "c1" && e.Kind == history.Invoke && e.Op == history.Write
+	})
+	if i < 0 || o.History.Events[i].At < 13*time.Second {
+		t.Errorf("the write began in the pause:\n%s", o.Timeline())
+	}
+}
+
 // A guest that ends its process in the middle of its lane is reported, whatever its status.
 func TestGuestExits(t *testing.T) {
 	play.QuietRedis()
@@ -93,13 +117,7 @@ func TestGuestsOfLibraries(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays every run with every library")
 	}
-	var cases []play.Case
-	for _, l := range libraries.Locks() {
-		for _, c := range libraryRuns(t, l) {
-			c.Seed, c.Restless = 1, l.Restless
-			cases = append(cases, c)
-		}
-	}
+	cases := everyLibraryRun(t)
 	var open []play.Case
 	runLibraries(t, cases, func(i int, o *play.Outcome) {
 		if o.Result.OwnTime || o.Repeat != "" {

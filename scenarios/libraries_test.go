@@ -58,6 +58,18 @@ func runLibraries(t *testing.T, cases []play.Case, each func(i int, o *play.Outc
 	}
 }
 
+// everyLibraryRun lists the runs of all libraries, with seed 1.
+func everyLibraryRun(t *testing.T) (cases []play.Case) {
+	t.Helper()
+	for _, l := range libraries.Locks() {
+		for _, c := range libraryRuns(t, l) {
+			c.Seed, c.Restless = 1, l.Restless
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
 // libraryRuns lists the runs of the catalogue in which a library takes the place of the lock that a page names.
 func libraryRuns(t *testing.T, l libraries.Lock) []play.Case {
 	t.Helper()

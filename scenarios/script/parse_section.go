@@ -144,7 +144,7 @@ func (r *Section) set(key, value string) (err error) {
 		}
 	case "guests":
 		if r.Guests = value == yes; !r.Guests {
-			return history.Unknown("value of guests", value, []string{yes})
+			return fmt.Errorf("guests=%s: it must be yes; without the setting, clients are native", value)
 		}
 	case "seed":
 		if r.Seed, err = strconv.ParseUint(value, 10, 64); err != nil || r.Seed == 0 || value != strconv.FormatUint(r.Seed, 10) {

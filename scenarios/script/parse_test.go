@@ -461,6 +461,7 @@ func TestParseErrors(t *testing.T) {
 		{"no patience", head + "-- single nodes=1 replicas=1 sentinels=1 down-after=0s --\n", "10: down-after: duration 0s is too short; write more than 0s"},
 		{"too many at least", head + "-- single nodes=1 replicas=1 min-replicas=2 --\n", "10: min-replicas=2 with replicas=1: n1 would accept no write"},
 		{"unknown pool", head + "-- single nodes=1 pool=hot --\n", `10: unknown pool "hot"; the pools are warm`},
+		{"guests that are neither", head + "-- single nodes=1 guests=no --\n", `10: guests=no: it must be yes; without the setting, clients are native`},
 		{"pool in a group", head + "-- single nodes=1 replicas=1 pool=warm --\n", `10: pool=warm goes with lock nodes without replicas only, not with replicas=1: clients learn only during the run which server is the primary`},
 		{"unknown persistence", head + "-- single nodes=1 persistence=aof --\n", `10: unknown persistence "aof"; the persistences are none, rdb, aof-everysec, aof-everysec-slow, aof-always, aof-lying`},
 		{"bad label", head + "-- single nodes=1 label=a_b --\n", "10: label=a_b: a label is lower-case letters, digits and dashes"},

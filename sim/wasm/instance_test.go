@@ -40,10 +40,11 @@ var toy = sync.OnceValues(func() (*Module, error) {
 
 // run is what the toy did in one world.
 type run struct {
-	said []string // each with the true time
-	sum  string
-	err  error
-	took time.Duration // true time
+	said  []string // each with the true time
+	sum   string
+	err   error
+	bites []string      // the faults that had an effect
+	took  time.Duration // true time
 }
 
 // play runs the toy in a world with faults. The first comes after half a second, and each further one half a second later.
@@ -82,6 +83,11 @@ func play(t *testing.T, seed uint64, faults []history.Fault, args ...string) (r 
 		})
 		w.Run()
 		r.took, r.sum = w.Now(), w.Checksum()
+		for _, e := range w.History().Events {
+			if e.Kind == history.Bite {
+				r.bites = append(r.bites, e.Value)
+			}
+		}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -148,6 +154,17 @@ func TestRepeats(t *testing.T) {
 	}
 	if other := play(t, 2, faults, "time"); slices.Equal(other.said, first.said) {
 		t.Errorf("the same with another seed: %q", other.said)
+	}
+}
+
+// A jump bites a guest that reads the date. That its runtime reads the steady clock does not count.
+func TestJumpBites(t *testing.T) {
+	jump := history.Jump{Process: "c1", By: time.Hour}
+	if r := play(t, 1, []history.Fault{jump}, "sleep"); len(r.bites) > 0 || r.err != nil {
+		t.Errorf("nobody read the date: %q %v", r.bites, r.err)
+	}
+	if r := play(t, 1, []history.Fault{jump}, "time"); len(r.bites) != 1 || r.err != nil {
+		t.Errorf("the date was read: %q %v", r.bites, r.err)
 	}
 }
 

@@ -25,6 +25,8 @@ func main() {
 		keepTime()
 	case "echo":
 		echo(os.Args[2])
+	case "sleep":
+		time.Sleep(time.Second)
 	case "wait":
 		wait(os.Args[2])
 	case "panic":
