@@ -99,6 +99,22 @@ func TestGuestStopsBetweenStatements(t *testing.T) {
 	}
 }
 
+// A jump that follows an event of a guest comes before its next statement, too: the guest reads a date that is wrong.
+func TestGuestReadsAWrongDateAtOnce(t *testing.T) {
+	play.QuietRedis()
+	s := adversity(t, "when c1 acquires jump c1 -3s", "")
+	run := s.Runs[0].With("dated")
+	run.Guests = true
+	o, err := play.Simulate(s, run, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(o.History.Events, func(e history.Event) bool { return e.Kind == history.State && e.Op == history.Expire })
+	if i < 0 || o.History.Events[i].At.Round(10*time.Millisecond) != 7*time.Second {
+		t.Errorf("the key did not expire 7s after it was set, 3s before its time:\n%s", o.Timeline())
+	}
+}
+
 // A guest that ends its process in the middle of its lane is reported, whatever its status.
 func TestGuestExits(t *testing.T) {
 	play.QuietRedis()

@@ -80,7 +80,22 @@ func (g *Guest) Wake() {
 
 // Yield returns when everything that is due now has happened and the process is not paused, so a fault that an event of the
 // process has triggered acts before its code continues. If the process dies, Yield returns at once.
-func (g *Guest) Yield() { g.p.await(g.p.w.Now()) }
+func (g *Guest) Yield() {
+	p, done := g.p, make(chan struct{})
+	w := p.w
+	w.mu.Lock()
+	// This event has no process, so it does not join the one that woke the guest: what the guest has recorded comes into the history before it.
+	w.push(&item{at: w.Now(), class: classTimer, key: p.Name, act: actionFunc(func() {
+		w.mu.Lock()
+		w.push(&item{at: w.Now(), class: classTimer, key: p.Name, proc: p, act: actionFunc(func() { close(done) })})
+		w.mu.Unlock()
+	})})
+	w.mu.Unlock()
+	select {
+	case <-done:
+	case <-p.ctx.Done():
+	}
+}
 
 // Dial begins to connect to the process that has the address, and does not wait: see [Conn.Connected].
 func (g *Guest) Dial(addr string) (*Conn, error) {

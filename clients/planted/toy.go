@@ -2,6 +2,7 @@ package planted
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -133,6 +134,22 @@ func Timed() []clients.Lock {
 			}}
 		}},
 	}
+}
+
+// NewDated makes a toy whose keys end at a date, by the wall clock of the client.
+func NewDated(env clients.Env) clients.Locker { return dated{NewToy(env).(*toy)} }
+
+type dated struct{ *toy }
+
+func (l dated) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	until := l.clock.Now().Add(ttl)
+	switch err := l.client.Do(ctx, "SET", name, l.token, "NX", "PXAT", l.wall.Now().Add(ttl).UnixMilli()).Err(); {
+	case errors.Is(err, redis.Nil):
+		return nil, clients.ErrNotAcquired
+	case err != nil:
+		return nil, err
+	}
+	return &toyLease{l.toy, name, until}, nil
 }
 
 // NewExiting makes a lock that ends its process when it is asked for a lease, with the status of success.
