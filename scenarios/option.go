@@ -410,8 +410,8 @@ const (
 // package time is the clock of the client, so faults can set it, and a pause stops its timers. Every run with guests can be
 // repeated. A short run takes about a hundred times as long.
 //
-// By default [Test] plays a run again with guests if it proves nothing because the lock calls package time, or if it cannot be
-// repeated. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved and says why. [Explore]
+// By default [Test] plays a run again with guests if it proves nothing because the lock calls package time, if it cannot be
+// repeated, or if a client's clock was wrong and the code under test may call package time. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved and says why. [Explore]
 // uses guests only with GuestsAlways.
 func Guests(when play.Guests) Option { return option("Guests", func(o *options) { o.guests = when }) }
 

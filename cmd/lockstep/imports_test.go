@@ -14,7 +14,7 @@ func TestImportsPointDown(t *testing.T) {
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver"
 	facts, explain, explorer := "lockstep/checker/facts", "lockstep/checker/explain", "lockstep/reports/explorer"
-	claims, fields, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/docs"
+	claims, fields, source, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/scenarios/internal/source", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
 		link:                         {history},
@@ -40,9 +40,9 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/reports/debate":    {"lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", claims},
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
-		play:                         {history, sim, wasm, workers, nodes, live, engine, redisserver, "lockstep/clients", facts, "lockstep/checker", "lockstep/reports", explorer, script},
+		play:                         {history, sim, wasm, workers, nodes, live, engine, redisserver, "lockstep/clients", facts, "lockstep/checker", "lockstep/reports", explorer, script, source},
 		search:                       {history, sim, workers, "lockstep/clients", facts, "lockstep/checker", explain, "lockstep/reports", files, script, play},
-		"lockstep/scenarios":         {history, sim, wasm, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
+		"lockstep/scenarios":         {history, sim, wasm, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search, source},
 		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock":  {},
@@ -54,6 +54,7 @@ func TestImportsPointDown(t *testing.T) {
 		files:                                {},
 		"lockstep/scenarios/internal/draws":  {},
 		fields:                               {history},
+		source:                               {},
 		docs:                                 {},
 		"lockstep/cmd/mutants":               {},
 		"lockstep/cmd/lockstep/guest":        {"lockstep/clients", "lockstep/clients/libraries", play},

@@ -3,8 +3,14 @@ package play
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
 
 	"lockstep/checker"
+	"lockstep/scenarios/internal/source"
+	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
 
@@ -33,6 +39,36 @@ func (c *Case) settle() {
 	}
 }
 
+// doubt makes an outcome UNKNOWN if a clock of a client was wrong and the lock may also call package time: then the fault affected only a part of
+// the lock, the one that reads the clocks in its Env.
+func (c Case) doubt(o *Outcome) {
+	if c.Guests != GuestsAuto || c.On == OnReal || c.Run.Guests || c.Run.Lock == c.Run.Reference() || o.Report != nil || o.Result.OwnTime || !o.setsClientClock() {
+		return
+	}
+	where, err := source.PackageTime()
+	if err != nil {
+		noSource.Do(func() {
+			fmt.Fprintf(os.Stderr, "lockstep: it is not known whether the lock calls package time: %v. If it does, runs with a wrong clock of a client prove less than they say.\n", err)
+		})
+	}
+	if where != "" {
+		o.Result.Verdict, o.Result.OwnTime = checker.Inconclusive, true
+		o.Result.Unmet = append(o.Result.Unmet, "a clock of a client was wrong, but not that of package time, which the lock may call ("+where+")")
+	}
+}
+
+var noSource sync.Once
+
+// setsClientClock reports whether a fault of a client's clock had an effect.
+func (o *Outcome) setsClientClock() bool {
+	if o.Sweep != nil {
+		return o.Sweep.ReadClocks > 0
+	}
+	return slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
+		return e.Kind == history.Injected && o.Facts.Bitten[e.ID] && slices.Contains(o.History.Meta.Clients, e.Process) && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
+	})
+}
+
 // needsGuests reports whether a run with guests may settle what the outcome of the native run leaves open.
 func (c Case) needsGuests(o *Outcome) bool {
 	c.settle()
@@ -43,6 +79,7 @@ func (c Case) needsGuests(o *Outcome) bool {
 // AsGuests returns the outcome of a case, given the outcome of its native run. If that leaves something open that guests may
 // settle, it plays the case with guests. If this is not possible, it returns the native outcome, with the reason added.
 func (c Case) AsGuests(native *Outcome, play func(Case) (*Outcome, error)) (*Outcome, error) {
+	c.doubt(native)
 	if !c.needsGuests(native) {
 		return native, nil
 	}

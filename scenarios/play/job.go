@@ -135,6 +135,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 			clean++
 		}
 		o := cases[i].Outcome(out)
+		cases[i].doubt(o)
 		if cases[i].needsGuests(o) {
 			again, natively[i] = append(again, i), o
 			return

@@ -22,6 +22,9 @@ type Sweep struct {
 	Idle     int `json:"idle"`     // no property was violated, but the perturbation had no effect
 	Unproved int `json:"unproved"` // the run proves nothing for another reason
 
+	// ReadClocks says at how many positions a clock of a client was wrong and the lock read it.
+	ReadClocks int `json:"-"`
+
 	Found []Failing `json:"found,omitempty"` // what was violated at some position, and why; each once
 	// Page is a scenario with only the run at the worst position.
 	Page *script.Scenario `json:"-"`

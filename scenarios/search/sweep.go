@@ -101,6 +101,7 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 			worst, sum.Worst, rank, at = o, worded(f.Plan), of, f.Plan
 		}
 	}
+	sum.ReadClocks = b.ReadClocks
 	if len(b.Levels) > 1 {
 		l := b.Levels[1]
 		sum.Possible = b.Sites
