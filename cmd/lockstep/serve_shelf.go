@@ -75,7 +75,7 @@ func (s *shelf) handler(meant func(host string) bool) http.Handler {
 	mux.HandleFunc("/file/{path...}", s.file)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", explorer.ListPolicy+"; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy", explorer.ListPolicy()+"; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
@@ -286,7 +286,7 @@ func (s *shelf) run(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", explorer.Policy+"; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy", explorer.Policy()+"; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Write(b.Bytes())
 }

@@ -212,7 +212,7 @@ func (s *site) runPages() ([]File, error) {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
 		p := s.page(r.File, r.Name)
-		p.Policy = strings.Replace(explorer.Policy, "style-src ", "style-src "+explorer.HashSource(string(style))+" ", 1)
+		p.Policy = strings.Replace(explorer.Policy(), "style-src ", "style-src "+explorer.HashSource(string(style))+" ", 1)
 		var b bytes.Buffer
 		err = s.templates().ExecuteTemplate(&b, "run", struct {
 			page
@@ -221,7 +221,7 @@ func (s *site) runPages() ([]File, error) {
 			Figure     template.HTML
 			PageStyle  template.CSS
 			PageScript template.JS
-		}{p, r, s.citing(r), figure, explorer.Style, explorer.Script})
+		}{p, r, s.citing(r), figure, explorer.Style(), explorer.Script()})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}

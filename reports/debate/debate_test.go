@@ -224,7 +224,7 @@ func TestDebateContrast(t *testing.T) {
 // A page with a run has the theme of the run, which a reader can switch. So all colours of the site are among those of a run.
 func TestDebateRunTheme(t *testing.T) {
 	for _, m := range regexp.MustCompile(`--(\w+): #`).FindAllStringSubmatch(string(style), -1) {
-		if n := strings.Count(string(explorer.Style), "--"+m[1]+": #"); n != 2 {
+		if n := strings.Count(string(explorer.Style()), "--"+m[1]+": #"); n != 2 {
 			t.Errorf("the colour %s of the site is defined %d times for a run, want once for each theme", m[1], n)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+	"sync"
 
 	"lockstep/reports"
 )
@@ -46,11 +47,13 @@ var (
 	//go:embed page/list.css
 	listCSS string
 
-	listTemplate = template.Must(template.New("").Parse(listHTML))
+	listTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(listHTML)) })
 )
 
 // ListPolicy is the Content-Security-Policy of a list. It allows the style of the list, an empty icon, and nothing else.
-var ListPolicy = "default-src 'none'; style-src " + HashSource(listCSS) + "; img-src data:; base-uri 'none'; form-action 'none'"
+var ListPolicy = sync.OnceValue(func() string {
+	return "default-src 'none'; style-src " + HashSource(listCSS) + "; img-src data:; base-uri 'none'; form-action 'none'"
+})
 
 // Write writes the page. The same list gives the same bytes.
 func (l List) Write(w io.Writer) error {
@@ -69,12 +72,12 @@ func (l List) Write(w io.Writer) error {
 	}
 	l.Rows, l.Title, l.Sum = rows, reports.Printable(l.Title, lineMost), reports.Printable(l.Sum, lineMost)
 	var b bytes.Buffer
-	if err := listTemplate.Execute(&b, struct {
+	if err := listTemplate().Execute(&b, struct {
 		List
 		Policy string
 		Style  template.CSS
 		Facts  bool
-	}{l, ListPolicy, template.CSS(listCSS), facts}); err != nil {
+	}{l, ListPolicy(), template.CSS(listCSS), facts}); err != nil {
 		return err
 	}
 	_, err := w.Write(b.Bytes())

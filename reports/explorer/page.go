@@ -8,6 +8,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"sync"
 
 	"lockstep/checker"
 	"lockstep/checker/facts"
@@ -43,12 +44,12 @@ func Page(w io.Writer, runs ...Run) error {
 		title += Headline(r.Facts, r.Result)
 	}
 	var b bytes.Buffer
-	err = pageTemplate.ExecuteTemplate(&b, "page", struct {
+	err = pageTemplate().ExecuteTemplate(&b, "page", struct {
 		Title, Policy string
 		Figure        template.HTML
 		Style         template.CSS
 		Script        template.JS
-	}{title, Policy, figure, Style, Script})
+	}{title, Policy(), figure, Style(), Script()})
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func Figure(runs ...Run) (template.HTML, error) {
 		data.Runs = append(data.Runs, m)
 	}
 	var b bytes.Buffer
-	if err := pageTemplate.ExecuteTemplate(&b, "figure", data); err != nil {
+	if err := pageTemplate().ExecuteTemplate(&b, "figure", data); err != nil {
 		return "", err
 	}
 	return template.HTML(b.String()), nil
@@ -102,15 +103,20 @@ var (
 	explorerJS string
 )
 
-var pageTemplate = template.Must(template.New("").Parse(pageHTML))
+// What is made here is made when it is first used, and not when a program starts: each start of a guest would make it again.
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(pageHTML)) })
 
 // Style and Script are what the figures of a page need. Policy is the Content-Security-Policy that allows these two, by
 // their hashes, and nothing else: no network at all.
 var (
-	Style  = template.CSS(pageCSS)
-	Script = template.JS("(() => {\n\"use strict\";\n" + axisJS + runJS + penJS + diagramJS + panelsJS + playerJS + explorerJS + "})();\n")
-	Policy = "default-src 'none'; style-src " + HashSource(string(Style)) + "; script-src " + HashSource(string(Script)) +
-		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	Style  = sync.OnceValue(func() template.CSS { return template.CSS(pageCSS) })
+	Script = sync.OnceValue(func() template.JS {
+		return template.JS("(() => {\n\"use strict\";\n" + axisJS + runJS + penJS + diagramJS + panelsJS + playerJS + explorerJS + "})();\n")
+	})
+	Policy = sync.OnceValue(func() string {
+		return "default-src 'none'; style-src " + HashSource(string(Style())) + "; script-src " + HashSource(string(Script())) +
+			"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	})
 )
 
 // HashSource returns the source expression that allows a style or a script with this text in a Content-Security-Policy.

@@ -159,7 +159,7 @@ func TestPageIsClosed(t *testing.T) {
 		}
 	}
 	for _, way := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "XMLHttp", "import("} {
-		if strings.Contains(string(Script), way) {
+		if strings.Contains(string(Script()), way) {
 			t.Errorf("the script uses %s", way)
 		}
 	}
@@ -326,7 +326,7 @@ func TestPageClocks(t *testing.T) {
 
 // In either theme, text on a page has a contrast of at least 4.5, and drawings of at least 3 (WCAG 2.2, 1.4.3 and 1.4.11).
 func TestPageContrast(t *testing.T) {
-	for n, theme := range sample.Themes(t, string(Style)) {
+	for n, theme := range sample.Themes(t, string(Style())) {
 		for text, least := range map[string]float64{"ink": 4.5, "soft": 4.5, "red": 4.5, "green": 4.5, "doubt": 4.5, "accent": 4.5, "violet": 4.5, "link": 4.5} {
 			for _, ground := range []string{"paper", "plate"} {
 				if c := theme.Contrast(t, text, ground); c < least {
