@@ -11,6 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 
@@ -22,13 +23,20 @@ import (
 type Module struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
+	memories *memories // nil: wazero allocates memory, and copies the data of the module into it
 }
 
 // MostMemory limits the memory of one instance, in pages of 64 KiB.
-const MostMemory = 512 << 20 / (64 << 10)
+const MostMemory = 512 << 20 / pageSize
+
+const pageSize = 64 << 10
 
 // Compile compiles a program, and keeps its machine code in the directory cache.
 func Compile(ctx context.Context, program []byte, cache string) (*Module, error) {
+	return compile(ctx, program, cache, newMemories)
+}
+
+func compile(ctx context.Context, program []byte, cache string, keep func(data []byte) (*memories, error)) (*Module, error) {
 	kept, err := wazero.NewCompilationCacheWithDir(cache)
 	if err != nil {
 		return nil, err
@@ -51,15 +59,25 @@ func Compile(ctx context.Context, program []byte, cache string) (*Module, error)
 			return nil, err
 		}
 	}
+	if rest, data, err := takeData(program); err == nil {
+		if m.memories, err = keep(data); err == nil {
+			program = rest
+		}
+	}
 	if m.compiled, err = r.CompileModule(ctx, program); err != nil {
-		r.Close(ctx)
+		m.Close()
 		return nil, err
 	}
 	return m, nil
 }
 
 // Close frees the module. None of its instances may be running.
-func (m *Module) Close() error { return m.runtime.Close(context.Background()) }
+func (m *Module) Close() error {
+	if m.memories != nil {
+		m.memories.close()
+	}
+	return m.runtime.Close(context.Background())
+}
 
 // Config says what one instance has.
 type Config struct {
@@ -120,6 +138,13 @@ func (in *Instance) run(m *Module) error {
 		if k, v, _ := strings.Cut(e, "="); k != "" {
 			c = c.WithEnv(k, v)
 		}
+	}
+	if m.memories != nil {
+		memory, err := m.memories.next()
+		if err != nil {
+			return err
+		}
+		ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory { return memory }))
 	}
 	mod, err := m.runtime.InstantiateModule(ctx, m.compiled, c)
 	if mod != nil {

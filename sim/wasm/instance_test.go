@@ -18,8 +18,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// toy returns the program in testdata/toy, compiled.
-var toy = sync.OnceValues(func() (*Module, error) {
+// toyCode returns the program in testdata/toy as WebAssembly.
+var toyCode = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "lockstep")
 	if err != nil {
 		return nil, err
@@ -31,11 +31,21 @@ var toy = sync.OnceValues(func() (*Module, error) {
 	if out, err := c.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
-	code, err := os.ReadFile(path)
+	return os.ReadFile(path)
+})
+
+// toy returns the program, compiled to machine code.
+var toy = sync.OnceValues(func() (*Module, error) {
+	code, err := toyCode()
 	if err != nil {
 		return nil, err
 	}
-	return Compile(context.Background(), code, filepath.Join(dir, "cache"))
+	dir, err := os.MkdirTemp("", "lockstep")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	return Compile(context.Background(), code, dir)
 })
 
 // run is what the toy did in one world.
@@ -54,8 +64,13 @@ func play(t *testing.T, seed uint64, faults []history.Fault, args ...string) (r 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return playWith(t, m, seed, faults, args...)
+}
+
+func playWith(t *testing.T, m *Module, seed uint64, faults []history.Fault, args ...string) (r run) {
+	t.Helper()
 	var in *Instance
-	err = sim.Bubble(func() {
+	err := sim.Bubble(func() {
 		w := sim.NewWorld(sim.Config{Seed: seed})
 		defer w.Close()
 		n1 := w.Serve("n1", echo{})
