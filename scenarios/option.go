@@ -410,9 +410,10 @@ const (
 // package time is the clock of the client, so faults can set it, and a pause stops its timers. Every run with guests can be
 // repeated. A short run takes about a hundred times as long.
 //
-// By default [Test] plays a run again with guests if it proves nothing because the lock calls package time, if it cannot be
-// repeated, or if a client's clock was wrong and the code under test may call package time. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved and says why. [Explore]
-// uses guests only with GuestsAlways.
+// By default [Test] and [RunFile] play a run again with guests if it proves nothing because the lock calls package time, if it
+// cannot be repeated, or if a client's clock was wrong and the code under test may call package time. If the test cannot be
+// compiled, for example because it needs cgo, such a run stays unproved and says why. With GuestsNever, a run in which a client's
+// clock was wrong keeps its native verdict, even if package time was right. [Explore] uses guests only with GuestsAlways.
 func Guests(when play.Guests) Option { return option("Guests", func(o *options) { o.guests = when }) }
 
 // Restless says that the runs of your lock are not reproducible, because it draws from randomness that cannot be seeded, or

@@ -41,8 +41,8 @@ func (g *Guest) Wall() time.Time {
 	return w.start.Add(g.p.times.Wall(w.Now()))
 }
 
-// Wait returns when something has happened on a connection since the last call, [Guest.Wake] was called, the steady clock shows
-// the reading due, or the process dies. If due is negative, no reading ends the wait.
+// Wait returns when something has happened on a connection since the last call, [Guest.Wake] was called, the steady clock has
+// reached the reading due, or the process dies. If due is negative, no reading ends the wait.
 func (g *Guest) Wait(due time.Duration) {
 	var tick <-chan time.Time
 	if due >= 0 {
@@ -70,7 +70,7 @@ func (g *Guest) Dead() <-chan struct{} { return g.p.ctx.Done() }
 // Alive returns true until the process dies.
 func (g *Guest) Alive() bool { return g.p.ctx.Err() == nil }
 
-// Wake ends the present Wait, or else the next one.
+// Wake ends the current Wait or, if there is none, the next one.
 func (g *Guest) Wake() {
 	select {
 	case g.wake <- struct{}{}:
@@ -78,13 +78,13 @@ func (g *Guest) Wake() {
 	}
 }
 
-// Yield returns when everything that is due now has happened and the process is not paused, so a fault that an event of the
-// process has triggered acts before its code continues. If the process dies, Yield returns at once.
+// Yield returns when everything that is due now has happened and the process is not paused. So a fault that an event of the
+// process has triggered takes effect before the code of the process continues. If the process dies, Yield returns at once.
 func (g *Guest) Yield() {
 	p, done := g.p, make(chan struct{})
 	w := p.w
 	w.mu.Lock()
-	// This event has no process, so it does not join the one that woke the guest: what the guest has recorded comes into the history before it.
+	// This event has no process, so it does not join the one that woke the guest: what the guest has recorded enters the history first.
 	w.push(&item{at: w.Now(), class: classTimer, key: p.Name, act: actionFunc(func() {
 		w.mu.Lock()
 		w.push(&item{at: w.Now(), class: classTimer, key: p.Name, proc: p, act: actionFunc(func() { close(done) })})

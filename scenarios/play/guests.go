@@ -23,11 +23,11 @@ const (
 	GuestsAuto Guests = ""
 	// GuestsAlways makes all clients guests. A short run then takes about a hundred times as long.
 	GuestsAlways Guests = "always"
-	// GuestsNever makes clients guests only where a page has guests=yes.
+	// GuestsNever makes clients guests only where a scenario file has guests=yes.
 	GuestsNever Guests = "never"
 )
 
-// settle applies the mode to the run. A run with guests is never restless: it can be repeated to the byte, whatever the lock.
+// settle applies the mode to the run. A run with guests is never restless: it can be repeated byte for byte, whatever the lock.
 func (c *Case) settle() {
 	if c.On == OnReal {
 		c.Run.Guests = false
@@ -39,8 +39,8 @@ func (c *Case) settle() {
 	}
 }
 
-// doubt makes an outcome UNKNOWN if a clock of a client was wrong and the lock may also call package time: then the fault affected only a part of
-// the lock, the one that reads the clocks in its Env.
+// doubt makes an outcome UNKNOWN if a client's clock was wrong and the lock may also call package time: then the fault affected only
+// the part of the lock that reads the clocks in its Env.
 func (c Case) doubt(o *Outcome) {
 	if c.Guests != GuestsAuto || c.On == OnReal || c.Run.Guests || c.Run.Lock == c.Run.Reference() || o.Report != nil || o.Result.OwnTime || !o.setsClientClock() {
 		return
@@ -94,7 +94,7 @@ func (c Case) AsGuests(native *Outcome, play func(Case) (*Outcome, error)) (*Out
 	return native.or(o), nil
 }
 
-// or returns the outcome of the run with guests. If that run failed, it returns o, with the reason added.
+// or returns the outcome of the run with guests. If that run did not end, it returns o, with the reason added.
 func (o *Outcome) or(guests *Outcome) *Outcome {
 	if guests.Report != nil {
 		return o.notAsGuests(guests.Report.Reason)

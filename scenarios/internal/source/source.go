@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// clocks are the functions by which code asks package time for the time, or sets a timer of it.
+// clocks are the functions by which code reads the clock of package time, or waits by it.
 var clocks = map[string][]string{
 	"time":                           {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"},
 	"context":                        {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
@@ -39,11 +39,11 @@ func init() {
 	}
 }
 
-// PackageTime says where the code under test calls package time, such as "lock.go:31: time.Now". It is empty if no code does, and
-// in programs that are no tests. The code under test are all packages that the test imports, except those of the standard library,
-// of Lockstep, and those that Lockstep imports itself, such as go-redis.
+// PackageTime says where the code under test mentions a function of package time, such as "lock.go:31: time.Now". It is empty if no
+// code does, and in programs that are not tests. The code under test is the test and all packages on which it depends, except those
+// of the standard library, of Lockstep, and those on which package scenarios depends, such as go-redis.
 //
-// The error says why the source cannot be read; it is not there, for example, or there is no go command.
+// The error says why the source cannot be read: it is not there, for example, or there is no go command.
 var PackageTime = sync.OnceValues(func() (string, error) {
 	if dir == "" {
 		return "", nil
@@ -51,7 +51,7 @@ var PackageTime = sync.OnceValues(func() (string, error) {
 	return packageTime(dir)
 })
 
-// pkg is what go list prints of a package.
+// pkg is what go list prints about a package.
 type pkg struct {
 	ImportPath, Dir   string
 	GoFiles, CgoFiles []string
@@ -59,7 +59,7 @@ type pkg struct {
 	Deps              []string
 }
 
-// listLimit is the longest time that the go command may take.
+// listLimit is how long the go command may take.
 const listLimit = time.Minute
 
 func packageTime(dir string) (string, error) {
@@ -116,13 +116,13 @@ func packageTime(dir string) (string, error) {
 	return "", nil
 }
 
-// base returns an import path without the test for which the package was compiled: "p [q.test]" is p.
+// base removes from an import path the test for which the package was compiled: "p [q.test]" becomes "p".
 func base(path string) string {
 	path, _, _ = strings.Cut(path, " ")
 	return path
 }
 
-// firstCall says where a file first mentions one of the clocks; empty if it does not.
+// firstCall says where a file first mentions one of the clocks. It is empty if the file mentions none.
 func firstCall(file string) (string, error) {
 	set := token.NewFileSet()
 	f, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
