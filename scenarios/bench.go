@@ -248,6 +248,9 @@ func headOf(o *play.Outcome) string {
 	if sum := o.History.Meta.Checksum; sum != "" {
 		s += ", checksum " + sum
 	}
+	if o.Run.Guests {
+		s += ", the clients as WebAssembly"
+	}
 	return s
 }
 

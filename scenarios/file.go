@@ -21,7 +21,7 @@ import (
 // file names must have been broken. A run that proves nothing fails. If a section has a timeline, the run must produce it; see
 // [Rewrite].
 //
-// The options that apply are [Seed], [Limit], [Memory], [Restless], [OnRedis] with [Speed], and, in simulation, [Rewrite]. Runs
+// The options that apply are [Seed], [Limit], [Memory], [Restless], [Guests], [OnRedis] with [Speed], and, in simulation, [Rewrite]. Runs
 // that are not possible on real servers are skipped; RunFile fails if none is possible. Everything else is as for [Test].
 func RunFile(t *testing.T, path string, newLock clients.New, opts ...Option) {
 	t.Helper()

@@ -106,7 +106,7 @@ func AtLeast(share float64) Option { return option("AtLeast", func(o *options) {
 const usualShare = 0.6
 
 // Strict is [AtLeast] with 1: each run that applies to the lock must prove something.
-func Strict() Option { return AtLeast(1) }
+func Strict() Option { return option("Strict", func(o *options) { o.atLeast = 1 }) }
 
 // Seed sets the seed of the runs. The default is 1.
 func Seed(seed uint64) Option { return option("Seed", func(o *options) { o.seed = seed }) }
@@ -182,7 +182,7 @@ func (o *options) forPages() error {
 var forTestOnly = []string{"Known", "Against"}
 
 // claiming lists the options that say what is expected. With [RunFile] the file says that instead.
-var claiming = []string{"Like", "Survives", "Needs", "Only", "AtLeast"}
+var claiming = []string{"Like", "Survives", "Needs", "Only", "AtLeast", "Strict"}
 
 // gather applies options, and calls fit to check them.
 func gather(newLock clients.New, opts []Option, fit func(*options) error) (options, error) {
@@ -226,7 +226,7 @@ func (o *options) forTest() error {
 		return errors.New("scenarios.Against must name a file, such as testdata/verdicts.json")
 	}
 	for _, name := range o.given {
-		if compared && slices.Contains([]string{"Known", "Survives", "Needs", "AtLeast"}, name) {
+		if compared && slices.Contains([]string{"Known", "Survives", "Needs", "AtLeast", "Strict"}, name) {
 			return fmt.Errorf("scenarios.Against and scenarios.%s: with Against the file decides, and nothing is claimed", name)
 		}
 		if !compared && name == "Rewrite" {

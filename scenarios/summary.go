@@ -55,9 +55,15 @@ func aligned(rows [][]string) string {
 	return b.String()
 }
 
+// GuestsMark marks the verdicts of runs whose clients ran as WebAssembly.
+const GuestsMark = "*"
+
 // rowsOf returns the rows of one outcome in the table: one for each violated property with the assumption that was broken.
 func rowsOf(o *play.Outcome) [][]string {
 	row := []string{o.Name(), string(o.Result.Verdict), "", "", o.Standing().Word()}
+	if o.Run.Guests {
+		row[1] += GuestsMark
+	}
 	if o.Standing() == play.NotApplicable {
 		row[1] = "" // it is about the run without what the lock cannot do
 		return [][]string{row}
@@ -167,7 +173,7 @@ func sentence(outcomes []*play.Outcome) string {
 		}
 	}
 	if guests > 0 {
-		verdicts = append(verdicts, fmt.Sprintf("%d with the clients as WebAssembly", guests))
+		verdicts = append(verdicts, fmt.Sprintf("%d with the clients as WebAssembly (%s)", guests, GuestsMark))
 	}
 	n, _ := proved(outcomes)
 	s := fmt.Sprintf("%s: %d proved", reports.Count(len(outcomes), "run"), n)
@@ -182,7 +188,7 @@ func hints(outcomes []*play.Outcome) []string {
 	return slices.DeleteFunc([]string{adviseClock(outcomes), adviseRefusal(outcomes)}, func(hint string) bool { return hint == "" })
 }
 
-// adviseClock says what to do about runs that prove nothing because the lock takes its time from package time; empty if there are none.
+// adviseClock says what to do about runs that prove nothing because the lock calls package time, or may call it; empty if there are none.
 func adviseClock(outcomes []*play.Outcome) string {
 	n := 0
 	for _, o := range outcomes {
@@ -193,8 +199,8 @@ func adviseClock(outcomes []*play.Outcome) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("unproved because the lock takes the time from package time, which no fault can set or stop: %s\n", reports.Count(n, "run")) +
-		"what helps: call Now, Sleep, After and NewTimer of Env.Clock instead of those of package time, also for timeouts, and Env.Wall.Now() for the date; or test on real servers with scenarios.OnRedis"
+	return fmt.Sprintf("unproved because the lock takes, or may take, the time from package time, which no fault can set or stop in native code: %s\n", reports.Count(n, "run")) +
+		"what helps: run the test where its source and a go command are, and without scenarios.GuestsNever, so that its clients can run as WebAssembly; or call Now, Sleep, After and NewTimer of Env.Clock instead of those of package time, also for timeouts, and Env.Wall.Now() for the date; or test on real servers with scenarios.OnRedis"
 }
 
 // leastRefused is how many refusals there must be for [adviseRefusal].

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/scenarios/internal/source"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
@@ -75,22 +74,21 @@ func (e *exploration) summary() string {
 	for _, f := range slices.Sorted(maps.Keys(excused)) {
 		lines = append(lines, fmt.Sprintf("  %d × %s", excused[f], f))
 	}
-	if where := e.unreached(); where != "" {
-		lines = append(lines, fmt.Sprintf("clocks of clients were wrong, but not that of package time, which the lock may call (%s); with scenarios.Guests(scenarios.GuestsAlways) it is wrong, too", where))
+	if why := e.unreached(); why != "" {
+		lines = append(lines, "clients' clocks were wrong, but package time was right, and "+why+"; with scenarios.Guests(scenarios.GuestsAlways) it is wrong, too")
 	}
 	return strings.Join(lines, "\n")
 }
 
-// unreached says where the lock may call package time; empty if it does not, or if no clock of a client is set.
+// unreached says why wrong clocks of clients may not have reached all of the lock; empty if they have, or if there were none.
 func (e *exploration) unreached() string {
 	sets := func(k script.Kind) bool {
 		return k == script.Drifting || k == script.Straying || k == script.ClientJumping
 	}
-	if e.guests != play.GuestsAuto || !slices.ContainsFunc(e.within, sets) {
+	if e.guests == play.GuestsAlways || !slices.ContainsFunc(e.within, sets) {
 		return ""
 	}
-	where, _ := source.PackageTime() // that the source is missing was said when the calm runs were played, if at all
-	return where
+	return play.MayCallPackageTime()
 }
 
 // levelInWords sums up plans of which none breaks a claim.

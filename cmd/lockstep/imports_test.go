@@ -42,7 +42,7 @@ func TestImportsPointDown(t *testing.T) {
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
 		play:                         {history, sim, wasm, workers, nodes, live, engine, redisserver, "lockstep/clients", facts, "lockstep/checker", "lockstep/reports", explorer, script, source},
 		search:                       {history, sim, workers, "lockstep/clients", facts, "lockstep/checker", explain, "lockstep/reports", files, script, play},
-		"lockstep/scenarios":         {history, sim, wasm, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search, source},
+		"lockstep/scenarios":         {history, sim, wasm, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
 		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock":  {},

@@ -13,6 +13,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
+	"lockstep/scenarios"
 	"lockstep/scenarios/play"
 )
 
@@ -43,9 +44,6 @@ type line struct {
 	File        string                              `json:"file,omitempty"` // the scenario file
 	Line        int                                 `json:"line,omitempty"`
 }
-
-// guestsMark marks verdicts of runs whose clients ran as WebAssembly.
-const guestsMark = "*"
 
 type violation struct {
 	Property   checker.Property   `json:"property"`
@@ -112,7 +110,7 @@ func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 	for _, o := range outcomes {
 		verdict := map[checker.Verdict]func(string) string{checker.Safe: good, checker.Unsafe: bad, checker.Inconclusive: unclear}[o.Result.Verdict](string(o.Result.Verdict))
 		if o.Run.Guests {
-			verdict += guestsMark
+			verdict += scenarios.GuestsMark
 			guests++
 		}
 		mark := good("yes")
@@ -160,7 +158,7 @@ func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 	}
 	fmt.Fprintf(w, "\n%s, %d as expected%s (%v)\n", many(len(outcomes), "run"), asExpected, rest, took.Round(10*time.Millisecond))
 	if guests > 0 {
-		fmt.Fprintf(w, "%s: the clients ran as WebAssembly, where a pause stops the timers of package time and faults set its clock\n", guestsMark)
+		fmt.Fprintf(w, "%s: the clients ran as WebAssembly, where a pause stops the timers of package time and faults set its clock\n", scenarios.GuestsMark)
 	}
 	if slices.ContainsFunc(outcomes, pageless) {
 		so := ""

@@ -3,14 +3,13 @@ package play
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
 	"slices"
 	"sync"
 
 	"lockstep/checker"
 	"lockstep/scenarios/internal/source"
 	"lockstep/sim/history"
+	"lockstep/sim/wasm"
 	"lockstep/sim/workers"
 )
 
@@ -39,25 +38,26 @@ func (c *Case) settle() {
 	}
 }
 
-// doubt makes an outcome UNKNOWN if a client's clock was wrong and the lock may also call package time: then the fault affected only
-// the part of the lock that reads the clocks in its Env.
+// doubt makes an outcome UNKNOWN if a client's clock was wrong and the lock may also call package time, or if nobody can tell whether
+// it does: then the fault may have affected only the part of the lock that reads the clocks in its Env.
 func (c Case) doubt(o *Outcome) {
-	if c.Guests != GuestsAuto || c.On == OnReal || c.Run.Guests || c.Run.Lock == c.Run.Reference() || o.Report != nil || o.Result.OwnTime || !o.setsClientClock() {
+	if c.On == OnReal || c.Run.Guests || c.Run.Lock == c.Run.Reference() || o.Report != nil || o.Result.OwnTime || !o.setsClientClock() {
 		return
 	}
-	where, err := source.PackageTime()
-	if err != nil {
-		noSource.Do(func() {
-			fmt.Fprintf(os.Stderr, "lockstep: it is not known whether the lock calls package time: %v. If it does, runs with a wrong clock of a client prove less than they say.\n", err)
-		})
-	}
-	if where != "" {
+	if why := MayCallPackageTime(); why != "" {
 		o.Result.Verdict, o.Result.OwnTime = checker.Inconclusive, true
-		o.Result.Unmet = append(o.Result.Unmet, "a clock of a client was wrong, but not that of package time, which the lock may call ("+where+")")
+		o.Result.Unmet = append(o.Result.Unmet, "a client's clock was wrong, but package time was right, and "+why)
 	}
 }
 
-var noSource sync.Once
+// MayCallPackageTime says why the code of the test that is running may call package time; empty if it does not, and in programs that are
+// not tests, such as lockstep.
+var MayCallPackageTime = sync.OnceValue(func() string {
+	if dir := wasm.TestDir(); dir != "" {
+		return source.MayCallPackageTime(dir)
+	}
+	return ""
+})
 
 // setsClientClock reports whether a fault of a client's clock had an effect.
 func (o *Outcome) setsClientClock() bool {

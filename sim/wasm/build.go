@@ -39,6 +39,14 @@ func SetSource(dir string) {
 	source.dir, source.test = dir, false
 }
 
+// TestDir returns the directory of the test that is the program of guests; empty if that is another program.
+func TestDir() string {
+	if !source.test {
+		return ""
+	}
+	return source.dir
+}
+
 // Self returns the file of the program of guests, compiled to WebAssembly, and the directory in which [Compile] keeps its machine
 // code. The first call builds the program with the go command, which takes up to two minutes, and keeps what it builds.
 func Self() (program, cache string, err error) {
@@ -88,7 +96,7 @@ func (r *built) build(ctx context.Context) error {
 	args = append(args, tags()...)
 	args = append(args, ".")
 	note := time.AfterFunc(time.Second, func() {
-		fmt.Fprintln(os.Stderr, "lockstep: compiling this program to WebAssembly, for clients whose code calls package time; this takes up to two minutes the first time")
+		fmt.Fprintln(os.Stderr, "lockstep: compiling this program to WebAssembly, for clients whose code calls package time; this takes some ten seconds after each edit, and up to two minutes the first time")
 	})
 	defer note.Stop()
 	for try := 1; ; try++ {

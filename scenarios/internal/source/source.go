@@ -1,4 +1,4 @@
-// Package source reads the source of the test that is running.
+// Package source searches the source of a test.
 package source
 
 import (
@@ -11,15 +11,12 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"testing"
 	"time"
 )
 
@@ -30,26 +27,20 @@ var clocks = map[string][]string{
 	"github.com/jonboulle/clockwork": {"NewRealClock", "WithTimeout", "WithDeadline"},
 }
 
-// dir is the directory of the package under test, in which go test starts a test. The test may change it.
-var dir string
-
-func init() {
-	if testing.Testing() {
-		dir, _ = os.Getwd()
+// MayCallPackageTime says why the code under test may call package time: because of the place at which it mentions a function of it,
+// such as "the lock may call it (lock.go:31: time.Now)", or because its source cannot be searched. It is empty if the code does not. dir is
+// the directory of the package under test. The code under test is the test and all packages that it depends on, except those of the
+// standard library, those of Lockstep, and those that Lockstep depends on itself, such as go-redis.
+func MayCallPackageTime(dir string) string {
+	where, err := packageTime(dir)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("it is not known whether the lock calls it (%v)", err)
+	case where != "":
+		return "the lock may call it (" + where + ")"
 	}
+	return ""
 }
-
-// PackageTime says where the code under test mentions a function of package time, such as "lock.go:31: time.Now". It is empty if no
-// code does, and in programs that are not tests. The code under test is the test and all packages on which it depends, except those
-// of the standard library, of Lockstep, and those on which package scenarios depends, such as go-redis.
-//
-// The error says why the source cannot be read: it is not there, for example, or there is no go command.
-var PackageTime = sync.OnceValues(func() (string, error) {
-	if dir == "" {
-		return "", nil
-	}
-	return packageTime(dir)
-})
 
 // pkg is what go list prints about a package.
 type pkg struct {
@@ -75,8 +66,8 @@ func packageTime(dir string) (string, error) {
 		return "", errors.New("there is no go command")
 	}
 	if err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
-		return "", fmt.Errorf("go list: %w: %s", err, first)
+		lines := strings.FieldsFunc(complaint.String(), func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' })
+		return "", fmt.Errorf("go list: %w: %s", err, strings.Join(lines[:min(3, len(lines))], " "))
 	}
 	var all []pkg
 	ours := map[string]bool{}
@@ -136,7 +127,11 @@ func firstCall(file string) (string, error) {
 		if i.Name != nil {
 			name = i.Name.Name
 		}
-		if clocks[path] != nil {
+		switch {
+		case clocks[path] == nil:
+		case name == ".": // its functions are called without the name of the package
+			return fmt.Sprintf("%s:%d: import . %s", filepath.Base(file), set.Position(i.Pos()).Line, i.Path.Value), nil
+		default:
 			imported[name] = path
 		}
 	}
