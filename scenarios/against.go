@@ -29,6 +29,8 @@ type earlier struct {
 	Verdict    checker.Verdict                     `json:"verdict"`
 	Properties map[checker.Property]checker.Status `json:"properties"`
 	Violations []earlierViolation                  `json:"violations"`
+	// Inapplicable says why the run does not apply to the lock; empty if it does. It is for those who read the file, and is not compared.
+	Inapplicable string `json:"does_not_apply,omitempty"`
 
 	line int // in the file
 }
@@ -39,7 +41,7 @@ type earlierViolation struct {
 }
 
 func newEarlier(o *play.Outcome) earlier {
-	e := earlier{Scenario: o.Scenario.Name, Run: o.Run.ID(), Verdict: o.Result.Verdict, Properties: map[checker.Property]checker.Status{}, Violations: []earlierViolation{}}
+	e := earlier{Scenario: o.Scenario.Name, Run: o.Run.ID(), Verdict: o.Result.Verdict, Properties: map[checker.Property]checker.Status{}, Violations: []earlierViolation{}, Inapplicable: o.Inapplicable()}
 	for _, s := range o.Result.Statuses {
 		e.Properties[s.Property] = s.Status
 	}
