@@ -10,10 +10,6 @@ import (
 	"lockstep/sim/history"
 )
 
-// tokenLength is how long a value must be to count as a token. Random tokens have at least 16 bytes; counters, timestamps and
-// fixed values have fewer.
-const tokenLength = 16
-
 // DescribeRequest describes commands for timelines. Tokens are named by the function name, and scripts are shortened to the
 // beginning of their digest.
 func DescribeRequest(data []byte, name func(string) string) string {
@@ -55,7 +51,7 @@ func describeCommand(b *strings.Builder, cmd []string, name func(string) string)
 		case i == 1 && word == "EVAL":
 			digest := sha1.Sum([]byte(arg))
 			b.WriteString(hex.EncodeToString(digest[:3]))
-		case i >= values && len(arg) >= tokenLength:
+		case i >= values && len(arg) >= history.TokenLength:
 			b.WriteString(name(arg))
 		default:
 			b.WriteString(printable(arg))
@@ -126,7 +122,7 @@ func describeValue(b *strings.Builder, data []byte, name func(string) string) ([
 		switch lines := strings.Split(value, "\r\n"); {
 		case len(lines) > 1: // INFO
 			b.WriteString(strings.Join(lines[:2], " "))
-		case n >= tokenLength:
+		case n >= history.TokenLength:
 			b.WriteString(printable(name(value)))
 		default:
 			b.WriteString(printable(value))

@@ -9,12 +9,13 @@ import (
 // random token. A token must not appear in a history, where it would differ from seed to seed and mean nothing. So a token gets
 // its name from the client that is the first to send it.
 //
-// A lock may mark its keys differently: with a token that it reuses, or without any. Then the operation in which a key is set
-// determines the lease that it stands for.
+// A value may also contain a token, such as JSON with the owner and a counter. A lock may mark its keys differently: with a token that it
+// reuses, or without any. Then the operation in which a key is set determines the lease that it stands for.
 //
 // It is not safe for concurrent use.
 type Leases struct {
 	tokens map[string]*claim
+	sent   map[string][]string  // the tokens of a client, in the order in which it sent them
 	latest map[operation]*claim // the last lease that an operation asked for
 	count  map[string]int       // by client
 }
@@ -32,7 +33,7 @@ type claim struct {
 
 // NewLeases returns a Leases in which nobody has asked for anything.
 func NewLeases() *Leases {
-	return &Leases{tokens: map[string]*claim{}, latest: map[operation]*claim{}, count: map[string]int{}}
+	return &Leases{tokens: map[string]*claim{}, sent: map[string][]string{}, latest: map[operation]*claim{}, count: map[string]int{}}
 }
 
 // Known returns the lease that a token stands for, or "" if no client has sent it.
@@ -43,18 +44,50 @@ func (l *Leases) Known(token string) string {
 	return ""
 }
 
-// Send names a token that a client sends during its acquire number id (0 outside of one).
+// Send names a token that a client sends during its acquire number id (0 outside of one). A token that contains another one of this
+// acquire, or is contained in it, stands for the same lease. Outside of an acquire this holds for the tokens of all acquires.
 func (l *Leases) Send(client string, id int, token string) string {
 	a := l.tokens[token]
 	if a == nil {
-		a = l.ask(operation{client, id})
+		op := operation{client, id}
+		a = l.akin(client, func(b *claim, other string) bool {
+			return (b.operation == op || id == 0) && (strings.Contains(token, other) || strings.Contains(other, token))
+		})
+		if a == nil {
+			a = l.ask(op)
+		}
 		l.tokens[token] = a
+		l.sent[client] = append(l.sent[client], token)
 	}
 	return a.lease
 }
 
+// TokenLength is how long a value must be to count as a token. Random tokens have at least 16 bytes; counters, timestamps and the
+// values of small programs are shorter.
+const TokenLength = 16
+
+// mostAkin is how many tokens of a client are looked at for one that contains another.
+const mostAkin = 64
+
+// akin returns the claim of the token, among the last that a client has sent, for which is returns true. If there are tokens of several leases, it
+// returns nil: then the value is not the mark of one of them.
+func (l *Leases) akin(client string, is func(b *claim, token string) bool) (found *claim) {
+	sent := l.sent[client]
+	for _, token := range sent[max(0, len(sent)-mostAkin):] {
+		b := l.tokens[token]
+		if len(token) < TokenLength || !is(b, token) {
+			continue
+		}
+		if found != nil && found != b {
+			return nil
+		}
+		found = b
+	}
+	return found
+}
+
 // Set returns the lease that a key stands for after a request, sent by a client during its acquire number id, has set it to
-// values, and the value that says so. That is the lease of the token, unless the token is left from an earlier acquire. Values
+// values, and the value that says so. That is the lease of the token that is one of the values or contained in one, unless the token is left from an earlier acquire. Values
 // without a token stand for a lease if the request takes a lock, which is SET with NX, or GETSET of a key that stood for a lease;
 // otherwise the lease is "".
 //
@@ -69,6 +102,13 @@ func (l *Leases) Set(client string, id int, takes bool, values ...string) (lease
 			a, value = b, v
 			if b == l.latest[op] {
 				break
+			}
+		}
+	}
+	for _, v := range values {
+		if a == nil && len(v) > TokenLength {
+			if a = l.akin(client, func(_ *claim, token string) bool { return strings.Contains(v, token) }); a != nil {
+				value, l.tokens[v] = v, a // a replica, which does not know who has sent it, knows it, too
 			}
 		}
 	}

@@ -41,6 +41,31 @@ func TestLeases(t *testing.T) {
 		}, "c1#2"},
 		{"which is the one asked for as well", func(l *Leases) string { l.Send("c1", 1, z); l.Send("c1", 1, x); return l.Asked("c1", 1) }, "c1#2"},
 		{"a hash that takes without a token", func(l *Leases) string { return set(l, "c1", 1, true, "owner", "1") }, "c1#1"},
+		{"a value with a token in it", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, false, `{"owner":"`+x+`"}`) }, "c1#1"},
+		{"copied to a replica", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			set(l, "c1", 1, false, "owner "+x)
+			return set(l, "", 0, false, "owner "+x)
+		}, "c1#1"},
+		{"with tokens of two leases", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 2, y)
+			return set(l, "c1", 2, false, x+" "+y)
+		}, ""},
+		{"with the token of another", func(l *Leases) string { l.Send("c2", 1, x); return set(l, "c1", 1, false, "owner "+x) }, ""},
+		{"with a token of long ago in it", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 2, y)
+			return set(l, "c1", 2, false, "owner "+x)
+		}, "c1#2"},
+		{"with a short word in it", func(l *Leases) string {
+			l.Send("c1", 1, "owner")
+			return set(l, "c1", 1, false, "the owner of the lock")
+		}, ""},
+		{"a token that was sent in a value", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c1", 0, x) }, "c1#1"},
+		{"and in a value of another acquire", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c1", 2, x) }, "c1#2"},
+		{"and by another client", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c2", 0, x) }, "c2#1"},
+		{"a value with what was sent before", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c1", 1, "owner "+x) }, "c1#1"},
 		{"a queue of others", func(l *Leases) string { l.Send("c2", 1, y); return set(l, "c1", 0, false, "a", y) }, "c2#1"},
 		{"a lock that sends nothing", func(l *Leases) string { return l.Asked("c1", 1) }, "c1#1"},
 		{"twice", func(l *Leases) string { l.Asked("c1", 1); return l.Asked("c1", 2) }, "c1#2"},
