@@ -107,11 +107,11 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 		})
 	}
 	p.Go(func(context.Context) {
+		outOfStep(p, number-1) // no two processes start in the same nanosecond, from which code may make a token
 		in := g.all[name]
 		if in == nil {
 			in = launch()
 		}
-		outOfStep(p, number-1)
 		close(begin)
 		select {
 		case <-end:
