@@ -143,7 +143,7 @@ func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.
 // unsteady ends the test of a lock whose runs are not reproducible.
 func (e *exploration) unsteady(how string) {
 	e.t.Helper()
-	e.t.Fatalf("the same run with the same seed came out differently the second time, so a failure could not be repeated. If the lock is nondeterministic by nature, pass scenarios.Restless().\n%s", how)
+	e.t.Fatalf("the same run with the same seed came out differently the second time, so a failure could not be repeated. Code of one client that runs at the same time in two goroutines, a select with two ready cases and randomness without a seed can cause this. With scenarios.Guests(scenarios.GuestsAlways) every run can be repeated; with scenarios.Restless() a difference does not matter.\n%s", how)
 }
 
 // judge determines which violations of a run break a claim.

@@ -68,6 +68,7 @@ func (e *exploration) calmRuns() (all []*calmRun, err error) {
 
 // calmly returns a run to perturb, with the locks that this one is like as references.
 func (e *exploration) calmly(page *script.Scenario) *calmRun {
+	page.Runs[0].Guests = page.Runs[0].Guests || e.guests == play.GuestsAlways
 	c := &calmRun{exploration: e, page: page, tried: map[string]*attempt{}}
 	for _, like := range e.like {
 		reference, err := c.search(e.seed).Against(like)
@@ -162,7 +163,7 @@ func (c *calmRun) suspects(calm *attempt) [][]search.Perturbation {
 
 // search returns a search that the workers of the bench carry out.
 func (c *calmRun) search(seed uint64) *search.Search {
-	s := &search.Search{Calm: c.page, Lock: c.test, Seed: seed, Kinds: c.within, Restless: c.restless, Fixed: true, New: c.newLock}
+	s := &search.Search{Calm: c.page, Lock: c.test, Seed: seed, Kinds: c.within, Restless: c.restless && !c.page.Runs[0].Guests, Fixed: true, New: c.newLock}
 	if c.pool != nil {
 		s.Do = c.pool.Do
 	}

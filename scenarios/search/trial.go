@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/reports"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -109,7 +111,7 @@ func (x *explorer) repeat(s *script.Scenario, o *play.Outcome, seed uint64) {
 		return // its traces differ
 	}
 	if o.History.Meta.Checksum != again.History.Meta.Checksum && x.differs == "" {
-		x.differs = traceDifference(o.History, again.History)
+		x.differs = traceDifference(o.History, again.History) + "\n" + s.String()
 	}
 }
 
@@ -118,14 +120,25 @@ func traceDifference(a, b *history.History) string {
 	for i := range max(len(a.Events), len(b.Events)) {
 		switch {
 		case i >= len(a.Events):
-			return fmt.Sprintf("the first time it was over after %d events, the second time it went on with %+v", i, b.Events[i])
+			return fmt.Sprintf("the first time it was over after %d events, the second time it went on with %s", i, brief(b.Events[i]))
 		case i >= len(b.Events):
-			return fmt.Sprintf("the first time it went on after %d events with %+v, the second time it was over", i, a.Events[i])
+			return fmt.Sprintf("the first time it went on after %d events with %s, the second time it was over", i, brief(a.Events[i]))
 		case a.Events[i] != b.Events[i]:
-			return fmt.Sprintf("event %d: first %+v, then %+v", i+1, a.Events[i], b.Events[i])
+			return fmt.Sprintf("event %d is the first that differs: %s, and the second time %s", i+1, brief(a.Events[i]), brief(b.Events[i]))
 		}
 	}
 	return "the same events, delivered in another order"
+}
+
+// brief describes an event in a few words, for a history that is not shown.
+func brief(e history.Event) string {
+	text := history.FormatDuration(e.At) + " "
+	if e.Kind == history.Message {
+		text += reports.Sent(e)
+	} else {
+		text += strings.Join(slices.DeleteFunc([]string{e.Process, string(e.Kind), e.Op, e.Lease, e.Value, e.Error}, func(s string) bool { return s == "" }), " ")
+	}
+	return "`" + history.Shortened(text, 100) + "`"
 }
 
 // Classify returns the class of the run of a plan.
