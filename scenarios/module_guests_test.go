@@ -47,7 +47,7 @@ func TestModulePartlyByPackageTime(t *testing.T) {
 
 	// Explore does not play a run again. With guests from the start, it finds the mistake.
 	out, status = m.run(t, "dated", "./dated.test", "-test.v", "-test.run=^TestDatedExplore$")
-	says(t, out, status, 1, "jump c1 -", "lease exclusion", "guests=yes")
+	says(t, out, status, 1, "jump c1 -", "lease exclusion")
 
 	for env, why := range map[string]string{
 		"GOFLAGS=-buildmode=plugin":          "the lock may call it (dated_test.go:21: time.Now)",
