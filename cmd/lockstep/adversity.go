@@ -27,7 +27,7 @@ var adversities = []adversity{
 		"wait-other-connection", "split-brain", "token-after-failover",
 	}},
 	{"network", []string{
-		"slow-link", "delay-to-lock-server", "redlock-slow-acquire", "redlock-hung-node", "redlock-reply-lost",
+		"slow-link", "slow-reply", "delay-to-lock-server", "redlock-slow-acquire", "redlock-hung-node", "redlock-reply-lost",
 		"redlock-partition-halves", "partition-no-ttl", "holder-cut-off", "delay-to-resource", "crash-with-write-in-flight",
 	}},
 	{"retries and timeouts of the client library", []string{
