@@ -23,9 +23,10 @@ type calmRun struct {
 	constants  search.Constants
 	references []*search.Reference // the locks that this one is like
 
-	tried   map[string]*attempt // by plan
-	singles search.Level        // the counts of all plans with one perturbation, without those that violate something
-	walks   map[search.Class]int
+	tried     map[string]*attempt // by plan
+	singles   search.Level        // the counts of all plans with one perturbation, without those that violate something
+	setClocks int                 // in how many of these plans a clock of a client was wrong
+	walks     map[search.Class]int
 }
 
 func workloadName(w search.Workload) string { return "workload " + string(w) }
@@ -141,6 +142,7 @@ func (c *calmRun) suspects(calm *attempt) [][]search.Perturbation {
 			plans = append(plans, broken.Plan)
 		}
 		c.singles.Add(y.Tally)
+		c.setClocks += y.SetClocks
 		differs = cmp.Or(differs, y.Differs)
 		return nil
 	})

@@ -309,7 +309,7 @@ func TestOptionsContradict(t *testing.T) {
 		{forTest, []Option{Against("")}, "scenarios.Against must name a file"},
 		{forTest, []Option{Against("f"), Needs(checker.BoundedPause)}, "scenarios.Against and scenarios.Needs: with Against the file decides"},
 		{forTest, []Option{Known("a/b", "why"), Against("f")}, "scenarios.Against and scenarios.Known: "},
-		{forTest, []Option{Strict(), Against("f")}, "scenarios.Against and scenarios.AtLeast: "},
+		{forTest, []Option{Strict(), Against("f")}, "scenarios.Against and scenarios.Strict: "},
 		{forTest, []Option{Known("a/b", "")}, `scenarios.Known("a/b", ""): it must have a reason`},
 		{forTest, []Option{Like()}, "scenarios.Like must name a lock"},
 		{forTest, []Option{Hunt(time.Minute)}, "scenarios.Hunt is for Explore"},

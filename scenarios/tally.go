@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"lockstep/scenarios/play"
-	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
 )
 
@@ -82,10 +81,8 @@ func (e *exploration) summary() string {
 
 // unreached says why wrong clocks of clients may not have reached all of the lock; empty if they have, or if there were none.
 func (e *exploration) unreached() string {
-	sets := func(k script.Kind) bool {
-		return k == script.Drifting || k == script.Straying || k == script.ClientJumping
-	}
-	if e.guests == play.GuestsAlways || !slices.ContainsFunc(e.within, sets) {
+	wrong := func(c *calmRun) bool { return c.setClocks > 0 }
+	if e.guests == play.GuestsAlways || !slices.ContainsFunc(e.calm, wrong) {
 		return ""
 	}
 	return play.MayCallPackageTime()
