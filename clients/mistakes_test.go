@@ -168,6 +168,21 @@ var harms = map[string]harm{
 			}
 		})
 	}},
+	"single-extend-seconds": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 1900*time.Millisecond)
+			if e, ok := lease.(clients.Extender); ok {
+				done(e.Extend(c.ctx, 1900*time.Millisecond) == nil && c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val())
+			}
+		})
+	}},
+	"single-gives-up": {faults: []string{"on reply SETNX n1->c1 delay 1500ms", "on reply SET n1->c1 delay 1500ms"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			_, err := build(c.env).Acquire(c.ctx, "lock", 10*time.Second)
+			c.Until(2 * time.Second)
+			done(errors.Is(err, clients.ErrNotAcquired) && c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
 	"single-extend-reacquires": {lone: true, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			lease := c.at(0, build(c.env), 2*time.Second)

@@ -76,6 +76,18 @@ func TestGuestsByPackageTime(t *testing.T) {
 	}
 }
 
+// withGuests plays the only run of a scenario with guests.
+func withGuests(t *testing.T, s *script.Scenario, lock string) *play.Outcome {
+	t.Helper()
+	run := s.Runs[0].With(lock)
+	run.Guests = true
+	o, err := play.Simulate(s, run, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
 // A pause that follows an event of a guest stops it before its next statement: the write begins after the pause.
 func TestGuestStopsBetweenStatements(t *testing.T) {
 	play.QuietRedis()
@@ -85,12 +97,7 @@ func TestGuestStopsBetweenStatements(t *testing.T) {
 			s.Lanes[i].Steps = []script.Step{script.Acquire{}, script.Write{Value: "A"}}
 		}
 	}
-	run := s.Runs[0].With("toy")
-	run.Guests = true
-	o, err := play.Simulate(s, run, nil, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := withGuests(t, s, "toy")
 	i := slices.IndexFunc(o.History.Events, func(e history.Event) bool {
 		return e.Process == "c1" && e.Kind == history.Invoke && e.Op == history.Write
 	})
@@ -103,12 +110,7 @@ func TestGuestStopsBetweenStatements(t *testing.T) {
 func TestGuestReadsAWrongDateAtOnce(t *testing.T) {
 	play.QuietRedis()
 	s := adversity(t, "when c1 acquires jump c1 -3s", "")
-	run := s.Runs[0].With("dated")
-	run.Guests = true
-	o, err := play.Simulate(s, run, nil, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := withGuests(t, s, "dated")
 	i := slices.IndexFunc(o.History.Events, func(e history.Event) bool { return e.Kind == history.State && e.Op == history.Expire })
 	if i < 0 || o.History.Events[i].At.Round(10*time.Millisecond) != 7*time.Second {
 		t.Errorf("the key did not expire 7s after it was set, 3s before its time:\n%s", o.Timeline())

@@ -7,17 +7,24 @@ import (
 	"testing"
 )
 
-// The lock of a stranger's module calls package time. It is compiled to WebAssembly with its test, and each of its runs has a
-// verdict. Where it cannot be compiled, the run stays unproved and says why.
-func TestModuleByPackageTime(t *testing.T) {
+// moduleWith makes a module with a package whose test is in testdata, and compiles that test.
+func moduleWith(t *testing.T, name string) module {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("builds a module of its own, and compiles it to WebAssembly")
 	}
 	m := newModule(t)
-	m.write(t, "timed/timed_test.go", read(t, "testdata/timed.txt"))
-	out, status := m.run(t, "", "go", "test", "-c", "-o", "timed/", "./timed")
+	m.write(t, name+"/"+name+"_test.go", read(t, "testdata/"+name+".txt"))
+	out, status := m.run(t, "", "go", "test", "-c", "-o", name+"/", "./"+name)
 	says(t, out, status, 0)
-	out, status = m.run(t, "timed", "./timed.test", "-test.v")
+	return m
+}
+
+// The lock of a stranger's module calls package time. It is compiled to WebAssembly with its test, and each of its runs has a
+// verdict. Where it cannot be compiled, the run stays unproved and says why.
+func TestModuleByPackageTime(t *testing.T) {
+	m := moduleWith(t, "timed")
+	out, status := m.run(t, "timed", "./timed.test", "-test.v")
 	says(t, out, status, 0, "2 runs: 2 proved (", "; 1 with the clients as WebAssembly (*))")
 
 	for why, env := range map[string]string{
@@ -35,14 +42,8 @@ func TestModuleByPackageTime(t *testing.T) {
 // A stranger's lock reads the clock in Env for the end of its lease, and calls package time for the rest. A fault of that clock
 // reaches only half of it natively, so the run is repeated with guests, or proves nothing.
 func TestModulePartlyByPackageTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a module of its own, and compiles it to WebAssembly")
-	}
-	m := newModule(t)
-	m.write(t, "dated/dated_test.go", read(t, "testdata/dated.txt"))
-	out, status := m.run(t, "", "go", "test", "-c", "-o", "dated/", "./dated")
-	says(t, out, status, 0)
-	out, status = m.run(t, "dated", "./dated.test", "-test.v", "-test.run=^TestDated$")
+	m := moduleWith(t, "dated")
+	out, status := m.run(t, "dated", "./dated.test", "-test.v", "-test.run=^TestDated$")
 	says(t, out, status, 1, "the assumption broken with it: bounded clock error", "it is claimed that the lock is as good as single, which keeps it here", "(1 broken; 1 with the clients as WebAssembly (*))")
 
 	// Explore does not play a run again. With guests from the start, it finds the mistake.

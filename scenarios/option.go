@@ -412,8 +412,8 @@ const (
 //
 // By default [Test] and [RunFile] play a run again with guests if it proves nothing because the lock calls package time, if it
 // cannot be repeated, or if a client's clock was wrong and the code under test may call package time. If the test cannot be
-// compiled, for example because it needs cgo, such a run stays unproved and says why. With GuestsNever, a run in which a client's
-// clock was wrong keeps its native verdict, even if package time was right. [Explore] uses guests only with GuestsAlways.
+// compiled, for example because it needs cgo, such a run stays unproved and says why, as it does with GuestsNever. [Explore] uses
+// guests only with GuestsAlways.
 func Guests(when play.Guests) Option { return option("Guests", func(o *options) { o.guests = when }) }
 
 // Restless says that the runs of your lock are not reproducible, because it draws from randomness that cannot be seeded, or

@@ -32,7 +32,8 @@ var twins = []twin{
 	{"ttl-fraction/watchdog", "single-ex-seconds", ""},
 	{"ttl-fraction/fenced", "single-ex-seconds", ""},
 	{"ttl-fraction/redlock", "nolock", ""},
-	{"ttl-fraction/single-extend/extended", "nolock", ""},
+	{"ttl-fraction/single-extend/extended", "single-extend-seconds", ""},
+	{"slow-reply/single", "single-gives-up", ""},
 	{"ttl-fraction/redlock-extend/extended", "nolock", ""},
 	{"watchdog-back-late/watchdog", "watchdog-recreates", ""},
 	{"watchdog-late-reply/watchdog", "watchdog-from-reply", ""},
@@ -137,8 +138,7 @@ const heldLonger = "when c2 acquired pause c2 200ms"
 
 // Why a SAFE run has no twin.
 const (
-	onlyTokens   = "only fenced-per-client fails, whose tokens are wrong in any story"
-	onlyRefusals = "only a lock fails that gives up while its SET is under way, and says that it was refused"
+	onlyTokens = "only fenced-per-client fails, whose tokens are wrong in any story"
 )
 
 // twinless are the exceptions.
@@ -155,8 +155,7 @@ var twinless = map[string]string{
 	"redlock-minority-down/redlock":        onlyTokens,
 	"retried-release/redlock":              onlyTokens,
 	"slow-link/single":                     "only locks fail that wait for a replica, of which there is none",
-	"slow-reply/redlock":                   onlyRefusals,
-	"slow-reply/single":                    onlyRefusals,
+	"slow-reply/redlock":                   "the votes of the other nodes are enough, whatever happens to one reply",
 	"ttl-too-long/redlock":                 onlyTokens,
 	"ttl-too-long/single":                  onlyTokens,
 }

@@ -5,7 +5,7 @@
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
 // catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
-// single-extend-on-reply, single-extend-soft, single-extend-reacquires, single-evalsha, redlock-extend-of-granted, watchdog-recreates,
+// single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha, redlock-extend-of-granted, watchdog-recreates,
 // watchdog-from-reply, watchdog-by-wall.
 package broken
 
@@ -48,6 +48,8 @@ func Mistakes() []clients.Lock {
 		extendLater,
 		extendOnReply,
 		extendSoft,
+		extendSeconds,
+		givesUp,
 		extendReacquires,
 		counterToken,
 		clientToken,

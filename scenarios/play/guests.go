@@ -53,10 +53,11 @@ func (c Case) doubt(o *Outcome) {
 // MayCallPackageTime says why the code of the test that is running may call package time; empty if it does not, and in programs that are
 // not tests, such as lockstep.
 var MayCallPackageTime = sync.OnceValue(func() string {
-	if dir := wasm.TestDir(); dir != "" {
-		return source.MayCallPackageTime(dir)
+	dir, options := wasm.TestSource()
+	if dir == "" {
+		return ""
 	}
-	return ""
+	return source.MayCallPackageTime(dir, options)
 })
 
 // setsClientClock reports whether a fault of a client's clock had an effect.
@@ -65,7 +66,7 @@ func (o *Outcome) setsClientClock() bool {
 		return o.Sweep.ReadClocks > 0
 	}
 	return slices.ContainsFunc(o.History.Events, func(e history.Event) bool {
-		return e.Kind == history.Injected && o.Facts.Bitten[e.ID] && slices.Contains(o.History.Meta.Clients, e.Process) && (e.Op == "jump" || e.Op == "drift" || e.Op == "slew")
+		return o.Facts.Bitten[e.ID] && history.SetsClock(e.Fault()) && slices.Contains(o.History.Meta.Clients, e.Process)
 	})
 }
 

@@ -67,11 +67,8 @@ func ordered(all []Perturbation) []Perturbation {
 // setsClockOf reports whether the perturbation makes a clock of one of these clients wrong.
 func (p Perturbation) setsClockOf(clients []string) bool {
 	return slices.ContainsFunc(p.Steps, func(s script.Step) bool {
-		switch f := p.fault(s).(type) {
-		case history.Jump, history.Drift:
-			return slices.Contains(clients, f.Target())
-		}
-		return false
+		f := p.fault(s)
+		return history.SetsClock(f) && slices.Contains(clients, f.Target())
 	})
 }
 

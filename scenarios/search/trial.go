@@ -111,7 +111,7 @@ func (x *explorer) repeat(s *script.Scenario, o *play.Outcome, seed uint64) {
 		return // its traces differ
 	}
 	if o.History.Meta.Checksum != again.History.Meta.Checksum && x.differs == "" {
-		x.differs = traceDifference(o.History, again.History) + "\n" + s.String()
+		x.differs = traceDifference(o.History, again.History)
 	}
 }
 
@@ -132,7 +132,7 @@ func traceDifference(a, b *history.History) string {
 
 // brief describes an event in a few words, for a history that is not shown.
 func brief(e history.Event) string {
-	text := history.FormatDuration(e.At) + " "
+	text := history.Seconds(e.At) + " "
 	if e.Kind == history.Message {
 		text += reports.Sent(e)
 	} else {

@@ -313,6 +313,15 @@ func ParseFault(s string) (Fault, error) {
 }
 
 // errForm says that a fault does not have its form.
+// SetsClock reports whether a fault makes a clock of its target wrong. The fault may be nil.
+func SetsClock(f Fault) bool {
+	switch f.(type) {
+	case Jump, Slew, Drift:
+		return true
+	}
+	return false
+}
+
 var errForm = errors.New("wrong form")
 
 func parseFault(words []string) (Fault, error) {

@@ -69,13 +69,13 @@ const TokenLength = 16
 // mostAkin is how many tokens of a client are looked at for one that contains another.
 const mostAkin = 64
 
-// akin returns the claim of the token, among the last that a client has sent, for which is returns true. If there are tokens of several leases, it
+// akin returns the claim of the token that matches, among the last that a client has sent. If tokens of several leases match, it
 // returns nil: then the value is not the mark of one of them.
-func (l *Leases) akin(client string, is func(b *claim, token string) bool) (found *claim) {
+func (l *Leases) akin(client string, matches func(b *claim, token string) bool) (found *claim) {
 	sent := l.sent[client]
 	for _, token := range sent[max(0, len(sent)-mostAkin):] {
 		b := l.tokens[token]
-		if len(token) < TokenLength || !is(b, token) {
+		if len(token) < TokenLength || !matches(b, token) {
 			continue
 		}
 		if found != nil && found != b {
@@ -87,8 +87,8 @@ func (l *Leases) akin(client string, is func(b *claim, token string) bool) (foun
 }
 
 // Set returns the lease that a key stands for after a request, sent by a client during its acquire number id, has set it to
-// values, and the value that says so. That is the lease of the token that is one of the values or contained in one, unless the token is left from an earlier acquire. Values
-// without a token stand for a lease if the request takes a lock, which is SET with NX, or GETSET of a key that stood for a lease;
+// values, and the value that says so. That is the lease of the token that is one of the values or is contained in one, unless the
+// token is left from an earlier acquire. Values without a token stand for a lease if the request takes a lock, which is SET with NX, or GETSET of a key that stood for a lease;
 // otherwise the lease is "".
 //
 // A string has one value. Of the values of a hash or a list, the token with which the client asked last comes first, then another

@@ -39,12 +39,13 @@ func SetSource(dir string) {
 	source.dir, source.test = dir, false
 }
 
-// TestDir returns the directory of the test that is the program of guests; empty if that is another program.
-func TestDir() string {
+// TestSource returns the directory of the test that is the program of guests, and the options with which the go command builds it. The
+// directory is empty if the program is not a test.
+func TestSource() (dir string, options []string) {
 	if !source.test {
-		return ""
+		return "", nil
 	}
-	return source.dir
+	return source.dir, tags()
 }
 
 // Self returns the file of the program of guests, compiled to WebAssembly, and the directory in which [Compile] keeps its machine

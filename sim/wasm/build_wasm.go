@@ -5,5 +5,5 @@ package wasm
 // SetSource does nothing: a program that is compiled to WebAssembly has no guests.
 func SetSource(string) {}
 
-// TestDir returns nothing, for the same reason.
-func TestDir() string { return "" }
+// TestSource returns nothing, for the same reason.
+func TestSource() (dir string, options []string) { return "", nil }

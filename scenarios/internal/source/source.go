@@ -13,7 +13,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,10 +28,10 @@ var clocks = map[string][]string{
 
 // MayCallPackageTime says why the code under test may call package time: because of the place at which it mentions a function of it,
 // such as "the lock may call it (lock.go:31: time.Now)", or because its source cannot be searched. It is empty if the code does not. dir is
-// the directory of the package under test. The code under test is the test and all packages that it depends on, except those of the
+// the directory of the package under test, and options are those with which the go command builds it. The code under test is the test and all packages that it depends on, except those of the
 // standard library, those of Lockstep, and those that Lockstep depends on itself, such as go-redis.
-func MayCallPackageTime(dir string) string {
-	where, err := packageTime(dir)
+func MayCallPackageTime(dir string, options []string) string {
+	where, err := packageTime(dir, options)
 	switch {
 	case err != nil:
 		return fmt.Sprintf("it is not known whether the lock calls it (%v)", err)
@@ -53,11 +52,11 @@ type pkg struct {
 // listLimit is how long the go command may take.
 const listLimit = time.Minute
 
-func packageTime(dir string) (string, error) {
+func packageTime(dir string, options []string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), listLimit)
 	defer cancel()
-	args := []string{"list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,CgoFiles,Standard,Deps"}
-	cmd := exec.CommandContext(ctx, "go", append(append(args, tags()...), ".")...)
+	args := slices.Concat([]string{"list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,CgoFiles,Standard,Deps"}, options, []string{"."})
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
@@ -147,16 +146,4 @@ func firstCall(file string) (string, error) {
 		return true
 	})
 	return where, nil
-}
-
-// tags returns the build tags of this program, as options of the go command.
-func tags() []string {
-	if b, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range b.Settings {
-			if s.Key == "-tags" && s.Value != "" {
-				return []string{"-tags", s.Value}
-			}
-		}
-	}
-	return nil
 }

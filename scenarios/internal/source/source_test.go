@@ -35,7 +35,7 @@ func TestPackageTime(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got, err := packageTime(dir); got != tt.want || err != nil {
+			if got, err := packageTime(dir, nil); got != tt.want || err != nil {
 				t.Errorf("%q, %v, want %q", got, err, tt.want)
 			}
 		})
@@ -43,18 +43,18 @@ func TestPackageTime(t *testing.T) {
 }
 
 func TestNoSource(t *testing.T) {
-	if _, err := packageTime(t.TempDir()); err == nil || strings.Contains(err.Error(), "\n") {
+	if _, err := packageTime(t.TempDir(), nil); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("in an empty directory: %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := packageTime("."); err == nil || err.Error() != "there is no go command" {
+	if _, err := packageTime(".", nil); err == nil || err.Error() != "there is no go command" {
 		t.Errorf("without a go command: %v", err)
 	}
 }
 
 // The packages of Lockstep and those that it imports are not code under test.
 func TestOwnPackages(t *testing.T) {
-	if why := MayCallPackageTime("."); why != "" {
+	if why := MayCallPackageTime(".", nil); why != "" {
 		t.Error(why)
 	}
 }
