@@ -408,7 +408,7 @@ const (
 
 // Guests says in which simulated runs the clients are guests: your test, compiled to WebAssembly by the go command. For a guest,
 // package time is the clock of the client, so faults can set it, and a pause stops its timers. Every run with guests can be
-// repeated. A short run takes about a hundred times as long.
+// repeated. A short run takes some thirty times as long.
 //
 // By default [Test] and [RunFile] play a run again with guests if it proves nothing because the lock calls package time, if it
 // cannot be repeated, or if a client's clock was wrong and the code under test may call package time. If the test cannot be

@@ -20,7 +20,7 @@ const (
 	// GuestsAuto, the default, plays a run again with guests if the native run proves nothing because the lock calls package
 	// time, or cannot be repeated.
 	GuestsAuto Guests = ""
-	// GuestsAlways makes all clients guests. A short run then takes about a hundred times as long.
+	// GuestsAlways makes all clients guests. A short run then takes some thirty times as long.
 	GuestsAlways Guests = "always"
 	// GuestsNever makes clients guests only where a scenario file has guests=yes.
 	GuestsNever Guests = "never"
