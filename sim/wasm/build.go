@@ -80,8 +80,7 @@ func (r *built) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	prune(dir)
-	r.cache = filepath.Join(dir, "code")
+	prune(dir, keptSize)
 	ctx, cancel := context.WithTimeout(ctx, buildLimit)
 	defer cancel()
 	// Each package has a file of its own: the go command replaces the file only if the program has changed.
@@ -107,8 +106,9 @@ func (r *built) build(ctx context.Context) error {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("go %s: %w: %s", args[0], err, firstLines(out))
 		}
+		touch(target)
 		// Another process may be writing the same file.
-		if r.program, err = r.take(ctx, target); err == nil || try == buildTries {
+		if err = r.take(ctx, target); err == nil || try == buildTries {
 			return err
 		}
 		time.Sleep(time.Duration(try) * time.Second)
@@ -118,36 +118,40 @@ func (r *built) build(ctx context.Context) error {
 // buildTries is how often a program is built that cannot be compiled to machine code.
 const buildTries = 4
 
-// take compiles a program to machine code, once, before several workers need it. It returns a copy of the program, which nobody
-// replaces while they read it.
-func (r *built) take(ctx context.Context, program string) (copied string, err error) {
+// take compiles a program to machine code, once, before several workers need it. It keeps a copy of the program beside its machine code,
+// which nobody replaces while they read it.
+func (r *built) take(ctx context.Context, program string) error {
 	code, err := os.ReadFile(program)
 	if err != nil {
-		return "", err
+		return err
 	}
+	sum := sha256.Sum256(code)
+	r.cache = filepath.Join(filepath.Dir(program), fmt.Sprintf("%x", sum[:16]))
+	if err := os.MkdirAll(r.cache, 0o700); err != nil {
+		return err
+	}
+	touch(r.cache)
 	m, err := Compile(ctx, code, r.cache)
 	if err != nil {
-		return "", err
+		return err
 	}
 	m.Close()
-	sum := sha256.Sum256(code)
-	copied = filepath.Join(filepath.Dir(program), fmt.Sprintf("%x.wasm", sum[:16]))
-	if now := time.Now(); os.Chtimes(copied, now, now) == nil { // it is there, and stays for another week
-		return copied, nil
+	r.program = filepath.Join(r.cache, "program.wasm")
+	if _, err := os.Stat(r.program); err == nil {
+		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(program), "new-*")
+	f, err := os.CreateTemp(r.cache, "new-*")
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, err = f.Write(code)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), copied)
+		err = os.Rename(f.Name(), r.program)
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return "", err
 	}
-	return copied, nil
+	return err
 }
 
 // tags returns the build tags of this program, as options of the go command.
@@ -166,33 +170,4 @@ func tags() []string {
 func firstLines(out []byte) string {
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	return string(bytes.Join(lines[:min(3, len(lines))], []byte("; ")))
-}
-
-// cacheDir returns the directory for programs and their machine code. Everything in it may be deleted at any time.
-func cacheDir() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	dir = filepath.Join(dir, "lockstep")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("the cache for it cannot be written: %w", err)
-	}
-	return dir, nil
-}
-
-// keptFor is how long a file of the cache is kept after it was last written.
-const keptFor = 7 * 24 * time.Hour
-
-// prune deletes the files of the cache that have not been written for longer than keptFor.
-func prune(dir string) {
-	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil
-		}
-		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > keptFor {
-			os.Remove(path) // if this fails, it stays
-		}
-		return nil
-	})
 }
