@@ -93,10 +93,8 @@ func (ix *index) room(a, b *facts.Lease, taker facts.Life, kept []Assumption) (w
 		if slices.Contains(kept, BoundedClockError) {
 			return was, ix.dueIf(a, key, kept)
 		}
-	case cause.Op == history.Over && cause.By != a.Client && slices.Contains(kept, BoundedClockError):
-		if wallIsOff(ix.Events[a.ReturnEvent]) || wallIsOff(ix.Events[b.ReturnEvent]) {
-			return was, max(was, a.End) // the clients compare their clocks, as GETSET on a timestamp does
-		}
+	case slices.Contains(kept, BoundedClockError) && ix.hastened(*key):
+		return was, max(was, a.End)
 	case cause.By == a.Client:
 		return was, was - ix.ahead(a, cause.Departure(), kept)
 	}

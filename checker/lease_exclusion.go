@@ -98,9 +98,6 @@ func blame(ix *index, a, b *facts.Lease) (Assumption, []int) {
 			return broken, because
 		}
 	}
-	if then.taken >= 0 {
-		return BoundedClockError, []int{then.taken}
-	}
 	if fault := ix.overrated(a, b.From); fault >= 0 && (b.GrantSeen || ix.outlived(a, b)) {
 		return BoundedClockError, []int{fault}
 	}
@@ -113,36 +110,16 @@ func blame(ix *index, a, b *facts.Lease) (Assumption, []int) {
 	return None, nil
 }
 
-// hastened reports whether a client removed another's key too early because the clock of the node had been set forward: less than
-// a TTL had passed since the key was set by true time, but more by the wall clocks of the node and of its copy that was promoted. This happens to a script that asks
-// its server for the time; its keys need no deadline.
-func (ix *index) hastened(k facts.Life) bool {
-	if k.To == len(ix.Events) || ix.Meta.TTL <= 0 {
-		return false
-	}
-	end := ix.Events[k.To]
-	set := ix.Events[k.From]
-	for _, n := range ix.LivesOf[k.Label] { // of a copy, the original's
-		if o := ix.Lives[n]; ix.Servers[set.By] && o.Group == k.Group && o.Key == k.Key && o.From < k.From && !ix.Servers[ix.Events[o.From].By] {
-			set = ix.Events[o.From]
-		}
-	}
-	ahead := end.Wall - set.Wall
-	return (end.Op == history.Delete || end.Op == history.Over) && end.By != "" && !ix.Servers[end.By] && end.By != history.Client(k.Label) &&
-		ahead > facts.Rounding && end.At < k.Timed+ix.Meta.TTL && end.At+ahead >= k.Timed+ix.Meta.TTL
-}
-
 // A succession describes how keys of one lease gave way to those of another.
 type succession struct {
 	votes       int   // of the other lease
 	lost, early []int // events that ended keys early which would have prevented a vote, one for each node
-	taken       int   // the event by which a client overwrote a key because a wrong wall clock misled it about the key's end, or -1
 }
 
 // succession returns how the keys of lease a gave way to those of b.
 func (ix *index) succession(a, b *facts.Lease) succession {
 	votes := ix.Votes(b)
-	s := succession{votes: len(votes), taken: -1}
+	s := succession{votes: len(votes)}
 	for _, n := range ix.LivesOf[b.Label] {
 		taker := ix.Lives[n]
 		voted := slices.Contains(votes, n)
@@ -166,8 +143,6 @@ func (ix *index) succession(a, b *facts.Lease) succession {
 			s.early = append(s.early, cause)
 		case missed && ix.hastened(*key):
 			s.early = append(s.early, cause)
-		case op == history.Over && wallIsOff(ix.Events[b.ReturnEvent]):
-			s.taken = cause // the lock compares the clocks of clients, as GETSET on a timestamp does
 		}
 	}
 	return s

@@ -10,9 +10,10 @@ import (
 )
 
 // ownerOnly finds the commands of one client that deleted, overwrote or re-timed a living key of another client's lease. A
-// command that compares before it acts, in one step, is not affected by a pause, a delay or a wrong clock of a client. So no
-// assumption is to blame. A command that asks the node for the time can find that a lease is over because the node's clock is wrong:
-// then the key has gone as if it had expired, and it is for lease exclusion to say what comes of that.
+// command that compares before it acts, in one step, is not affected by a pause or a delay. So these are never to blame. A wrong clock
+// of a client is, if the value of the key is a date that clients write and read by their clocks. A command that asks the node for the
+// time can find that a lease is over because the node's clock is wrong: then the key has gone as if it had expired, and it is for lease
+// exclusion to say what comes of that.
 //
 // A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still exists:
 // a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its value may be the time of its end, which
@@ -26,13 +27,19 @@ func ownerOnly(ix *index) []Violation {
 			continue
 		}
 		set, lease := -1, e.Owner // the event that set the value, and the lease that it has stood for since
+		broken, fault := None, -1
 		if k := ix.LifeAt(e.Process, e.Key, i); k != nil {
 			set, lease = k.From, k.Label
 			if ix.Advances(ix.Events[k.From]) && ix.Lease(lease) == nil && !ix.holding(history.Client(lease), e.At) {
 				continue // a client that waits in a queue owns nothing yet
 			}
-			if k.To == i && ix.hastened(*k) {
+			if k.To == i && ix.hastenedByNode(*k) {
 				continue // the command asked the node for the time, by which the lease was over
+			}
+			if k.To == i {
+				if fault = ix.hastenedByClients(*k); fault >= 0 {
+					broken = BoundedClockError
+				}
 			}
 			if ix.unclaimed(lease, ix.At(k.From), e.At) {
 				continue
@@ -49,8 +56,8 @@ func ownerOnly(ix *index) []Violation {
 			Property:   OwnerOnly,
 			At:         e.At,
 			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, lease, marked, e.Process, history.Seconds(e.At)),
-			Assumption: None,
-			Events:     proof(set, i),
+			Assumption: broken,
+			Events:     proof(fault, set, i),
 		})
 	}
 	return found

@@ -94,7 +94,7 @@ func (ix *index) signsLate(broken Assumption, sent time.Duration, l, newer *fact
 	case DurableNodes:
 		return then.lost
 	case BoundedClockError:
-		return append(then.early, then.taken, clockFault(ix, l))
+		return append(then.early, clockFault(ix, l))
 	}
 	if signs := ix.signs(broken, l.Client, l.From, sent); len(signs) > 0 && signs[0] >= 0 {
 		return signs

@@ -29,6 +29,10 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 		case e.Op == history.Expire:
 			expired = append(expired, *old)
 		case e.By == second.Client && e.Op == history.Over && e.Lease == second.Label:
+			if n.v.Assumption == checker.BoundedClockError { // the date in the key was made or read by a wrong clock
+				n.clockFaultsOf(old.Node, old.From, old.To, n.copied(*old))
+				n.clockFaultsOf(first.Client, old.From, old.From, true)
+			}
 			// A key without an end of its own is over when the lease is.
 			over := ", though that lease lasted until " + history.Seconds(n.event(first.ReturnEvent).Until) + " by its owner's clock"
 			switch until := n.event(first.ReturnEvent).Until; {
