@@ -144,7 +144,7 @@ type known struct{ run, why string }
 // example with the number of a ticket. It may be given several times. The violation is logged and the subtest passes. The table
 // has "known" in the column claim, and its last line counts the run. [Test] fails once the run keeps the claim or proves nothing:
 // then Known must be removed. A run that does not end still fails. It is an error if the reason is empty, or if Test has no such
-// run; the latter is not reported if go test -run selects runs.
+// run.
 func Known(run, why string) Option {
 	return option("Known", func(o *options) { o.known = append(o.known, known{run, why}) })
 }

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"lockstep/clients"
+	"lockstep/sim/history"
 )
 
 // Test plays a lock in the catalogue: there is a subtest SCENARIO/RUN for each run of the lock that yours is like, its reference, with
@@ -66,6 +68,11 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 		}
 	}
 	runs := namesOf(trials)
+	if page == nil {
+		if err := o.knowsOnly(runs); err != nil {
+			t.Fatal(err)
+		}
+	}
 	trials, left, err := o.possible(trials)
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +93,20 @@ func Test(t *testing.T, newLock clients.New, opts ...Option) {
 			b.claimed(t, out)
 		})
 	}
+}
+
+// knowsOnly refuses a run that [Known] names and the test does not have.
+func (o *options) knowsOnly(runs []string) error {
+	for _, k := range o.known {
+		if !slices.Contains(runs, k.run) {
+			near := ""
+			if name := history.Nearest(k.run, runs); name != "" {
+				near = fmt.Sprintf(" (did you mean %q?)", name)
+			}
+			return fmt.Errorf("scenarios.Known: the test has no run %q%s; go test -v prints a table of its runs", k.run, near)
+		}
+	}
+	return nil
 }
 
 func namesOf(trials []trial) []string {

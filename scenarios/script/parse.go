@@ -60,10 +60,8 @@ func parse(name string, data []byte) (*Scenario, error) {
 	}
 	archive := txtar.Parse(data)
 	head := newLines(archive.Comment, 1)
-	if err := s.parseProse(head); err != nil {
-		return nil, err
-	}
 	var all mistakes
+	all.add(s.parseProse(head))
 	all.add(s.parseHead(head))
 	if len(archive.Files) == 0 && len(all) == 0 {
 		return nil, fail(head.number()-1, "the file ends without a run; add a section such as -- single nodes=1 --")

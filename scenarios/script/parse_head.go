@@ -149,11 +149,11 @@ func (s *Scenario) parseProse(in *lines) error {
 		in.next++
 	}
 	if len(prose) == 0 || strings.TrimSpace(prose[0]) == "" {
-		return fail(1, "the file does not begin with its title, such as # A pause outlives the lease.")
+		return fail(1, "the file must begin with its title, such as # A pause outlives the lease.")
 	}
 	s.Title = strings.TrimSpace(prose[0])
 	if !strings.HasSuffix(s.Title, ".") {
-		return fail(1, "the title %q does not end with a full stop", s.Title)
+		return fail(1, "the title %q must end with a full stop", s.Title)
 	}
 	s.Prose = strings.Trim(strings.Join(prose[1:], "\n"), "\n")
 	return nil

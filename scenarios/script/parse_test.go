@@ -284,10 +284,11 @@ func TestParseErrors(t *testing.T) {
 	moments := "at, " + faults + ", when" // sorted
 	properties, reports := list(WordsOf(checker.Properties())), list(WordsOf(checker.Quantities()))
 	for _, c := range []struct{ name, text, want string }{
-		{"empty file", "", "1: the file does not begin with its title, such as # A pause outlives the lease."},
-		{"no title", "client c1\n  acquire\n" + run, "1: the file does not begin with its title, such as # A pause outlives the lease."},
-		{"empty title", "#\n# Prose.\n", "1: the file does not begin with its title, such as # A pause outlives the lease."},
-		{"title without stop", "# A title\n" + run, `1: the title "A title" does not end with a full stop`},
+		{"empty file", "", "1: the file must begin with its title, such as # A pause outlives the lease."},
+		{"no title", "client c1\n  acquire\n" + run, "1: the file must begin with its title, such as # A pause outlives the lease."},
+		{"empty title", "#\n# Prose.\n", "1: the file must begin with its title, such as # A pause outlives the lease."},
+		{"no title, and more", "client c1\n  foo\n" + run, "1: the file must begin with its title, such as # A pause outlives the lease.\npause.txtar:2: unknown step \"foo\"; the steps are " + steps},
+		{"title without stop", "# A title\n" + run, `1: the title "A title" must end with a full stop`},
 		{"no sections", head, "9: the file ends without a run; add a section such as -- single nodes=1 --"},
 		{"truncated section line", head + "-- single nod", `10: malformed section line "-- single nod"; write -- LOCK nodes=N --`},
 		{"section line without a name", head + "-- --\n", `10: malformed section line "-- --"; write -- LOCK nodes=N --`},
