@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(knownRuns) == "" {
 		os.Unsetenv("GITHUB_ACTIONS")
 	}
-	wasm.SetSource(filepath.Join("testdata", "guest")) // much smaller than these tests
+	wasm.SetSource(filepath.Join("testdata", "guest"), true) // much smaller than these tests
 	m.Run()
 }
 

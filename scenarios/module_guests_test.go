@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -60,4 +61,35 @@ func TestModulePartlyByPackageTime(t *testing.T) {
 		text, _ := c.CombinedOutput()
 		says(t, string(text), c.ProcessState.ExitCode(), 1, "a client's clock was wrong, but package time was right, and "+why, "the clients could not run as WebAssembly: ", "1 unproved (package time: 1)")
 	}
+}
+
+// A program that calls Run is searched as well, if its source is there.
+func TestModuleProgramByPackageTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a module of its own, and compiles it to WebAssembly")
+	}
+	m := newModule(t)
+	lock, _, _ := strings.Cut(read(t, "testdata/dated.txt"), "func TestDated(")
+	lock = strings.NewReplacer("package dated", "package main", `"testing"`, "\"fmt\"\n\t\"os\"", "\t\"lockstep/scenarios/script\"\n", "").Replace(lock)
+	m.write(t, "judge/main.go", lock+`func main() {
+	outcomes, err := scenarios.Run(context.Background(), func(e clients.Env) clients.Locker { return dated{e} }, scenarios.Only("sweep-client-jump"))
+	if err != nil {
+		panic(err)
+	}
+	scenarios.Summary(os.Stdout, outcomes)
+	for _, o := range outcomes {
+		fmt.Println(o.Result.Unmet)
+	}
+}
+`)
+	out, status := m.run(t, "", "go", "build", "-o", "judge/", "./judge")
+	says(t, out, status, 0)
+	out, status = m.run(t, "judge", "./judge")
+	says(t, out, status, 0, "1 broken; 1 with the clients as WebAssembly (*)")
+
+	if err := os.Rename(filepath.Join(m.dir, "judge/main.go"), filepath.Join(m.dir, "main.go")); err != nil {
+		t.Fatal(err)
+	}
+	out, status = m.run(t, "judge", "./judge")
+	says(t, out, status, 0, "a client's clock was wrong, but package time was right, and it is not known whether the lock calls it (it is not known where its source is)")
 }

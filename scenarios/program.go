@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
 	"lockstep/clients"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/search"
+	"lockstep/sim/wasm"
 	"lockstep/sim/workers"
 )
 
@@ -21,10 +24,14 @@ import (
 //
 // The runs take place in worker processes, for which Run starts the program again with the same arguments. In a worker Run does
 // not return. So main must call Run there, too, and the code of main before the call runs in each worker. If main does not get to
-// the call, Run returns an error. If main calls Run several times, it must do so one after the other: in a worker for a later
+// the call, Run returns an error. Run searches the source of the program for package time, and compiles it to WebAssembly if needed;
+// that requires that the source is where it was built, and that Run is called in the goroutine of main. If main calls Run several times, it must do so one after the other: in a worker for a later
 // call, the earlier calls return nil and nil.
 func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*play.Outcome, error) {
 	call := fmt.Sprintf("Run %d", runs.Add(1))
+	if !testing.Testing() {
+		wasm.SetSource(mainDir(), false)
+	}
 	if workers.IsWorker() {
 		serve(call, newLock, func() bool { return false })
 		return nil, nil
@@ -63,6 +70,21 @@ func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*play.Outc
 		return nil, fmt.Errorf("scenarios.Run: %w", err)
 	}
 	return outcomes, nil
+}
+
+// mainDir returns the directory of the program's package main, if its source is on this machine and the caller was called by main.
+func mainDir() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for more := true; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); f.Function == "main.main" {
+			if _, err := os.Stat(f.File); err == nil {
+				return filepath.Dir(f.File)
+			}
+		}
+	}
+	return ""
 }
 
 // runs counts the calls of Run: a worker process has to know which of them it serves.

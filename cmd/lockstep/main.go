@@ -62,15 +62,15 @@ func told(err error) string {
 
 // run is the program, with the locks that it knows. Workers run the same program.
 func run(k known, args []string) int {
+	if _, file, _, ok := runtime.Caller(0); ok {
+		wasm.SetSource(filepath.Join(filepath.Dir(file), "guest"), true)
+	}
 	if workers.IsWorker() {
 		if err := play.Serve(k.find, search.SearchTask); err != nil {
 			fmt.Fprintln(os.Stderr, "lockstep:", err)
 			return exitInput
 		}
 		return exitExpected
-	}
-	if _, file, _, ok := runtime.Caller(0); ok {
-		wasm.SetSource(filepath.Join(filepath.Dir(file), "guest"))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()

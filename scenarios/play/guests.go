@@ -50,11 +50,11 @@ func (c Case) doubt(o *Outcome) {
 	}
 }
 
-// MayCallPackageTime says why the code of the test that is running may call package time; empty if it does not, and in programs that are
-// not tests, such as lockstep.
+// MayCallPackageTime says why the code under test may call package time; empty if it does not, and in programs that test only locks of
+// this project, such as lockstep.
 var MayCallPackageTime = sync.OnceValue(func() string {
-	dir, options := wasm.TestSource()
-	if dir == "" {
+	dir, options, ok := wasm.SourceUnderTest()
+	if !ok {
 		return ""
 	}
 	return source.MayCallPackageTime(dir, options)

@@ -17,10 +17,11 @@ import (
 	"time"
 )
 
-// source says where the source of the program of guests is.
+// source says where the source of the program of guests is, and what it is.
 var source struct {
-	dir  string
-	test bool
+	dir   string // empty if it is not known
+	test  bool   // a test, and no main package
+	known bool   // it contains only locks of this project
 }
 
 func init() {
@@ -31,21 +32,20 @@ func init() {
 }
 
 // SetSource sets the directory of the program of guests, which is a main package. Without it, the program of guests is the test
-// that is running.
-func SetSource(dir string) {
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
+// that is running. Known says that the program contains only locks of this project.
+func SetSource(dir string, known bool) {
+	if dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
 	}
-	source.dir, source.test = dir, false
+	source.dir, source.test, source.known = dir, false, known
 }
 
-// TestSource returns the directory of the test that is the program of guests, and the options with which the go command builds it. The
-// directory is empty if the program is not a test.
-func TestSource() (dir string, options []string) {
-	if !source.test {
-		return "", nil
-	}
-	return source.dir, tags()
+// SourceUnderTest returns the directory of the program of guests, empty if it is not known, and the options with which the go command builds
+// it. It reports false if the program contains only locks of this project.
+func SourceUnderTest() (dir string, options []string, ok bool) {
+	return source.dir, tags(), !source.known
 }
 
 // Self returns the file of the program of guests, compiled to WebAssembly, and the directory in which [Compile] keeps its machine

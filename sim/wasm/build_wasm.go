@@ -3,7 +3,7 @@
 package wasm
 
 // SetSource does nothing: a program that is compiled to WebAssembly has no guests.
-func SetSource(string) {}
+func SetSource(string, bool) {}
 
-// TestSource returns nothing, for the same reason.
-func TestSource() (dir string, options []string) { return "", nil }
+// SourceUnderTest reports false, for the same reason.
+func SourceUnderTest() (dir string, options []string, ok bool) { return "", nil, false }

@@ -1,4 +1,4 @@
-// Package source searches the source of a test.
+// Package source searches the source of the code under test.
 package source
 
 import (
@@ -28,8 +28,9 @@ var clocks = map[string][]string{
 
 // MayCallPackageTime says why the code under test may call package time: because of the place at which it mentions a function of it,
 // such as "the lock may call it (lock.go:31: time.Now)", or because its source cannot be searched. It is empty if the code does not. dir is
-// the directory of the package under test, and options are those with which the go command builds it. The code under test is the test and all packages that it depends on, except those of the
-// standard library, those of Lockstep, and those that Lockstep depends on itself, such as go-redis.
+// the directory of the program or of the package under test, and options are those with which the go command builds it. The code under
+// test is the program or the test, and all packages that it depends on, except those of the standard library, those of Lockstep, and
+// those that Lockstep depends on itself, such as go-redis.
 func MayCallPackageTime(dir string, options []string) string {
 	where, err := packageTime(dir, options)
 	switch {
@@ -53,6 +54,9 @@ type pkg struct {
 const listLimit = time.Minute
 
 func packageTime(dir string, options []string) (string, error) {
+	if dir == "" {
+		return "", errors.New("it is not known where its source is")
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), listLimit)
 	defer cancel()
 	args := slices.Concat([]string{"list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,CgoFiles,Standard,Deps"}, options, []string{"."})
