@@ -15,6 +15,11 @@ func unmet(ix *index, musts []Must) []string {
 	if ix.Meta.Cap != "" {
 		reasons = append(reasons, "the run hit "+ix.Meta.Cap+ix.unended())
 	}
+	for _, e := range ix.Events {
+		if e.Kind == history.State && e.Op == history.Refuse {
+			reasons = append(reasons, fmt.Sprintf("%s sent %s to %s, a command that Lockstep does not simulate, and got an error", e.By, e.Value, e.Process))
+		}
+	}
 	for _, i := range ix.neverBit() {
 		reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", ix.Events[i].Value)+ix.whyIdle(i))
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockstep/checker/facts"
+	"lockstep/sim/history"
 )
 
 // A Status says whether one property held in one run.
@@ -79,6 +80,9 @@ type Result struct {
 	// OwnTime says that one reason in Unmet is that the lock uses package time, which faults cannot set and a pause does not
 	// stop.
 	OwnTime bool `json:"own_time,omitempty"`
+	// Refused lists the commands that the lock sent and that redis-server has, but simulated nodes do not. Then the verdict is UNKNOWN: on
+	// redis-server the lock would have gone on differently.
+	Refused []string `json:"refused,omitempty"`
 	// Idle lists the faults that had no effect, as printed. Unmet has a reason for each of them.
 	Idle []string `json:"idle,omitempty"`
 }
@@ -129,6 +133,7 @@ func Check(f *facts.Facts, musts []Must) Result {
 
 	ranOn := r.dropTainted(ix)
 	r.RanOn = len(ranOn) > 0
+	r.Refused = ix.refused()
 	r.Idle = ix.idle()
 	r.Unmet = append(ranOn, unmet(ix, musts)...)
 	r.OwnTime = r.RanOn || slices.ContainsFunc(ix.neverBit(), ix.setsUnreadClock)
@@ -143,6 +148,16 @@ func Check(f *facts.Facts, musts []Must) Result {
 		r.Verdict = Safe
 	}
 	return r
+}
+
+// refused lists the commands that simulated nodes do not have.
+func (ix *index) refused() (commands []string) {
+	for _, e := range ix.Events {
+		if e.Kind == history.State && e.Op == history.Refuse && !slices.Contains(commands, e.Value) {
+			commands = append(commands, e.Value)
+		}
+	}
+	return commands
 }
 
 // proof returns the indices of events sorted, without duplicates and without -1.

@@ -25,7 +25,8 @@ type Node struct {
 	owners engine.Owners
 	parsed engine.Parsed // parsed by Describe, for Receive
 	// marks are the leases that values have stood for, by key and value: a restart may bring a value back.
-	marks map[[2]string]engine.Owner
+	marks    map[[2]string]engine.Owner
+	refusals map[[2]string]bool // by client and command
 
 	// For a node in a group.
 	group   *Group
@@ -49,6 +50,7 @@ func Serve(w *sim.World, name string) *Node {
 	n.Redis = engine.NewRedis(n.Process.Wall().Now)
 	n.Observe(n.changed)
 	n.OnReply(n.late)
+	n.OnRefused(n.refused)
 	n.OnPush(func(s *engine.Session, message []byte) { s.State.(*sim.Conn).Push(message) })
 	return n
 }
@@ -180,6 +182,23 @@ func (n *Node) changed(c engine.Change) {
 		return
 	}
 	if c.By != "" {
+		e.Sent = n.serves.Sent()
+	}
+	n.Process.Note(e)
+}
+
+// refused notes that a client sent a command that the node does not have.
+func (n *Node) refused(client, command string) {
+	seen := [2]string{client, command}
+	if n.refusals[seen] {
+		return
+	}
+	if n.refusals == nil {
+		n.refusals = map[[2]string]bool{}
+	}
+	n.refusals[seen] = true
+	e := history.Event{Kind: history.State, Op: history.Refuse, Value: command, By: client}
+	if n.serves != nil {
 		e.Sent = n.serves.Sent()
 	}
 	n.Process.Note(e)

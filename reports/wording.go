@@ -163,6 +163,8 @@ func (t *transcript) change(i int) (what, detail string) {
 		return e.Value, "is down, by a quorum"
 	case history.Leader:
 		return e.Value, "leads its failover"
+	case history.Refuse:
+		return e.Value, "from " + e.By + ": Lockstep does not simulate it"
 	}
 	switch {
 	case slices.Contains(t.all, e.By):

@@ -198,6 +198,55 @@ func TestRanOnBreaksNoClaim(t *testing.T) {
 	}
 }
 
+// waiting is a lock that sends a command before it asks, and fails if that fails.
+type waiting struct {
+	clients.Locker
+	send func(context.Context) error
+}
+
+func (w waiting) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	if err := w.send(ctx); err != nil {
+		return nil, err
+	}
+	return w.Locker.Acquire(ctx, name, ttl)
+}
+
+// A lock that sends a command of redis-server that simulated nodes lack, is not to blame for what comes of that, and is not SAFE either.
+func TestRefusedCommandProvesNothing(t *testing.T) {
+	play.QuietRedis()
+	for _, test := range []struct {
+		command string
+		send    func(context.Context, *redis.Client) error
+	}{
+		{"BLPOP", func(ctx context.Context, c *redis.Client) error { return c.BLPop(ctx, time.Second, "free").Err() }},
+		{"SUBSCRIBE", func(ctx context.Context, c *redis.Client) error {
+			s := c.Subscribe(ctx, "free")
+			defer s.Close()
+			s.Receive(ctx) // and no complaint about an error
+			return nil
+		}},
+		{"XADD", func(ctx context.Context, c *redis.Client) error {
+			return c.Eval(ctx, "redis.call('XADD', KEYS[1], '*', 'a', 'b') return 1", []string{"log"}).Err()
+		}},
+	} {
+		newLock := func(e clients.Env) clients.Locker {
+			return waiting{clients.NewSingle(e), func(ctx context.Context) error { return test.send(ctx, e.Nodes[0]) }}
+		}
+		for _, name := range []string{"release-race/single", "pause-after-acquire/single"} {
+			s, r := find(t, name)
+			out, err := play.Simulate(s, r, newLock, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const reason = " to n1, a command that Lockstep does not simulate, and got an error"
+			if got := out.Standing(); got != play.Unproved || len(out.Broken()) > 0 || out.WhyUnproved() != "not simulated: "+test.command ||
+				!slices.Contains(out.Result.Unmet, "c1 sent "+test.command+reason) {
+				t.Errorf("%s with %s: %s, broken: %v, %s: %q", name, test.command, got.Word(), out.Broken(), out.WhyUnproved(), out.Result.Unmet)
+			}
+		}
+	}
+}
+
 // What is said twice is done once.
 func TestOptionsSaidTwice(t *testing.T) {
 	count := func(opts ...Option) int {

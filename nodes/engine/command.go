@@ -187,6 +187,9 @@ func (r *Redis) lookup(args []string) (c *command, refusal string) {
 	}
 	switch {
 	case !ok || strings.Contains(args[0], "|"):
+		if name := unsimulatedName(args[0]); name != "" && r.refused != nil {
+			r.refused(r.by, name)
+		}
 		return nil, UnknownCommand(args)
 	case c.container && len(args) > 1:
 		sub, ok := r.commands[c.name+"|"+strings.ToUpper(args[1])]
@@ -239,12 +242,23 @@ func FullName(cmd []string) string {
 	return name
 }
 
+// OnRefused sets the function that is told which commands of redis-server clients send that the node does not have.
+func (r *Redis) OnRefused(f func(client, command string)) { r.refused = f }
+
+// unsimulatedName returns the name of a command in capitals if redis-server has it and nodes do not; otherwise it is empty.
+func unsimulatedName(word string) string {
+	for _, name := range unsimulated {
+		if strings.EqualFold(name, word) {
+			return name
+		}
+	}
+	return ""
+}
+
 // UnknownCommand returns the error for a command that is not in the table.
 func UnknownCommand(args []string) string {
-	for _, name := range unsimulated {
-		if strings.EqualFold(name, args[0]) {
-			return "ERR " + name + " is a command of redis-server that Lockstep does not simulate"
-		}
+	if name := unsimulatedName(args[0]); name != "" {
+		return "ERR " + name + " is a command of redis-server that Lockstep does not simulate"
 	}
 	var with strings.Builder
 	for _, a := range args[1:] {

@@ -50,6 +50,7 @@ import (
 type Redis struct {
 	now      func() time.Time
 	observer func(Change)
+	refused  func(client, command string)
 
 	mini *miniredis.Miniredis
 	db   *miniredis.RedisDB

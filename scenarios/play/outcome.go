@@ -183,6 +183,8 @@ func (o *Outcome) WhyUnproved() string {
 		return "not reproducible"
 	case o.History != nil && o.History.Meta.Cap != "":
 		return "the run hit a cap"
+	case len(o.Result.Refused) > 0:
+		return "not simulated: " + strings.Join(o.Result.Refused, ", ")
 	case o.Result.OwnTime:
 		return "package time"
 	case len(o.Result.Idle) > 0:

@@ -84,6 +84,9 @@ const (
 	Sdown    = "sdown"   // a sentinel, or a voter, believes by itself that Value is down
 	Odown    = "odown"   // enough of them do
 	Leader   = "leader"  // it was elected to find a successor for Value
+
+	// Refuse: a simulated node refused Value, a command of redis-server that it does not have. It is noted once for each client.
+	Refuse = "refuse"
 )
 
 // An Event is one record of a history. Fields that do not apply are zero.

@@ -22,7 +22,7 @@ var ops = map[Kind][]string{
 	Info:     append(slices.Clone(operations), remarks...),
 	Injected: append(FaultVerbs(), Missed),
 	Bite:     {""},
-	State:    {Set, Over, Retime, Delete, Expire, Lose, Accept, Reject, Keep, Mark, Promoted, Followed, Sdown, Odown, Leader},
+	State:    {Set, Over, Retime, Delete, Expire, Lose, Accept, Reject, Keep, Mark, Promoted, Followed, Sdown, Odown, Leader, Refuse},
 	Message:  {Deliver, Late, Drop},
 }
 
