@@ -203,6 +203,13 @@ var harms = map[string]harm{
 			done(lease.(clients.Extender).Extend(c.ctx, 8*time.Second) == nil)
 		})
 	}},
+	"redlock-extend-no-drift": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 8*time.Second)
+			lease.(clients.Extender).Extend(c.ctx, 8*time.Second)
+			done(lease.Until().After(c.env.Clock.Now().Add(7950 * time.Millisecond)))
+		})
+	}},
 	"single-release-force": {faults: []string{"on reply EVAL n1->c1 reset"}, play: lateRelease},
 	"single-evalsha": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
@@ -283,6 +290,12 @@ var harms = map[string]harm{
 	}},
 	"redlock-shifted-tokens": {nodes: 3, play: left([]int{0}, 2)},
 	"redlock-drift-added": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			start := c.env.Clock.Now()
+			done(c.at(0, build(c.env), 10*time.Second).Until().Sub(start) > 10*time.Second)
+		})
+	}},
+	"redlock-stale-validity": {nodes: 3, faults: []string{"on reply INCR n1->c1 delay 3s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			start := c.env.Clock.Now()
 			done(c.at(0, build(c.env), 10*time.Second).Until().Sub(start) > 10*time.Second)

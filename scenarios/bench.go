@@ -304,9 +304,23 @@ func (b *bench) sumUp(t *testing.T) {
 		return s == play.Failed || s == play.TooBig || s == play.NotRun
 	})
 	if n, apply := proved(ended); float64(n) < b.atLeast*float64(apply) {
-		t.Errorf("%d of the %d runs that apply to this lock prove something; at least %.0f %% must. Is it like %s? See scenarios.Like.",
-			n, apply, 100*b.atLeast, strings.Join(b.like, ", "))
+		hint := "Is it like " + strings.Join(b.like, ", ") + "? See scenarios.Like."
+		if refused := refusedIn(ended); len(refused) > 0 {
+			hint = "Lockstep does not simulate " + strings.Join(refused, ", ") + "; real Redis has it: see scenarios.OnRedis."
+		}
+		t.Errorf("%d of the %d runs that apply to this lock prove something; at least %.0f %% must. %s", n, apply, 100*b.atLeast, hint)
 	}
+}
+
+// refusedIn lists the commands that the lock sent and simulated nodes lack.
+func refusedIn(outcomes []*play.Outcome) []string {
+	all := map[string]bool{}
+	for _, o := range outcomes {
+		for _, command := range o.Result.Refused {
+			all[command] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // compared renews the file of [Against], or fails if a run of the file is missing. A selection of runs misses none.

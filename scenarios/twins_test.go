@@ -61,6 +61,7 @@ var twins = []twin{
 	{"delayed-restart/redlock", "/redlock/too-short", ""},
 	{"expiry-herd/single", "getset", ""},
 	{"extend/redlock-extend", "redlock-no-drift", ""},
+	{"extend/redlock-extend/drift", "redlock-extend-no-drift", ""},
 	{"extend-gone/single-extend", "single-extend-soft", ""},
 	{"extend-gone/redlock-extend", "redlock", ""},
 	{"extend-late/single-extend", "single-extend-xx", ""},

@@ -5,7 +5,7 @@
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
 // catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
-// single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha, redlock-extend-of-granted, watchdog-recreates,
+// single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha, redlock-extend-of-granted, redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates,
 // watchdog-from-reply, watchdog-by-wall.
 package broken
 
@@ -69,6 +69,7 @@ func Mistakes() []clients.Lock {
 		recount,
 		shiftedTokens,
 		driftAdded,
+		staleValidity,
 		leavesFailed,
 		releaseMajority,
 		sameToken,
@@ -76,6 +77,7 @@ func Mistakes() []clients.Lock {
 		collects,
 		extendAdds,
 		extendOfGranted,
+		extendNoDrift,
 
 		renewUncompared,
 		renewIgnored,

@@ -228,13 +228,14 @@ func (f *finder) over(client string, at time.Duration) time.Duration {
 }
 
 // betweenRequests adds what can happen to a client while it waits for a reply on which its next request, or the new end of its lease,
-// depends: what the reply says may no longer be true when the client reads it. Other replies are those to the last request of an
-// operation, at whose node a key was set or deleted, or nothing has changed.
+// depends: what the reply says may no longer be true when the client reads it. Requests that set the key of a lease are left to
+// [finder.events]. On the last reply to any other operation than an acquire or an extension, nothing depends.
 func (f *finder) betweenRequests() {
 	type link struct{ client, node string }
 	number := map[link]int{}      // of the requests that have arrived, those with which a connection begins included
 	last := map[link]request{}    // of the operation that is under way
 	during := map[string]string{} // by client: that operation
+	idle := map[link]bool{}       // the last request has set no key of a lease
 	pause := func(at link, r request) {
 		e := script.Event{Process: at.node, What: script.Receives, Value: at.client}
 		if r.nth > 1 {
@@ -250,14 +251,21 @@ func (f *finder) betweenRequests() {
 			break
 		}
 		if f.run.IsClient(e.Process) && e.Kind != history.Message && e.Kind != history.Injected {
+			granted := during[e.Process] == history.Acquire && e.Kind == history.OK
+			for _, node := range f.run.NodeNames() {
+				at := link{e.Process, node}
+				if granted && idle[at] {
+					pause(at, last[at])
+				}
+				delete(last, at)
+				delete(idle, at)
+			}
 			if during[e.Process] = ""; e.Kind == history.Invoke {
 				during[e.Process] = e.Op
 			}
-			for at := range last {
-				if at.client == e.Process {
-					delete(last, at)
-				}
-			}
+		}
+		if _, ok := f.named(e); ok {
+			delete(idle, link{e.By, e.Process})
 		}
 		if e.Kind != history.Message || e.Op != history.Deliver || !f.run.IsClient(e.By) || !slices.Contains(f.run.NodeNames(), e.Process) {
 			continue
@@ -274,7 +282,7 @@ func (f *finder) betweenRequests() {
 		if during[e.By] == history.Extend {
 			pause(at, r)
 		}
-		last[at] = r
+		last[at], idle[at] = r, true
 	}
 }
 
