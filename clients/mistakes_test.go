@@ -387,6 +387,7 @@ var harms = map[string]harm{
 		s.client("c2", func(c *client) { done(c.at(3, build(c.env), time.Second).(clients.Fenced).Fence() <= first) })
 	}},
 	"fenced-expires": {play: fencedInTurn(time.Second, 3)},
+	"fenced-hour":    {later: []string{"jump n1 +2h"}, play: fencedInTurn(time.Second, 3)},
 }
 
 // Each mistake does harm where the lock that it is like does none.

@@ -25,6 +25,7 @@ type twin struct {
 var twins = []twin{
 	{"born-expired/redlock", "redlock-no-elapsed-check", ""},
 	{"fence-much-later/fenced", "fenced-expires", ""},
+	{"fence-much-later/fenced/month", "fenced-hour", ""},
 	{"late-clean-up/redlock", "redlock-same-token", ""},
 	{"late-clean-up/redlock-sequential", "redlock-same-token", ""},
 	{"late-clean-up/redlock/soon", "redlock-same-token", ""},
