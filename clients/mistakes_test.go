@@ -388,6 +388,15 @@ var harms = map[string]harm{
 	}},
 	"fenced-expires": {play: fencedInTurn(time.Second, 3)},
 	"fenced-hour":    {later: []string{"jump n1 +2h"}, play: fencedInTurn(time.Second, 3)},
+	"fenced-after": {faults: []string{"drift c1 -400000ppm", "on request INCR c1->n1 delay 2400ms"}, play: func(s *stage, build clients.New, done func(bool)) {
+		var first, second clients.Lease
+		s.client("c1", func(c *client) {
+			first = c.at(0, build(c.env), 2*time.Second)
+			c.Until(3 * time.Second)
+			done(first != nil && second != nil && first.(clients.Fenced).Fence() > second.(clients.Fenced).Fence())
+		})
+		s.client("c2", func(c *client) { second = c.at(2.2, build(c.env), 2*time.Second) })
+	}},
 }
 
 // Each mistake does harm where the lock that it is like does none.

@@ -6,7 +6,7 @@
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
 // catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
 // single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha, redlock-extend-of-granted, watchdog-recreates,
-// watchdog-from-reply, watchdog-by-wall, fenced-hour.
+// watchdog-from-reply, watchdog-by-wall, fenced-hour, fenced-after.
 package broken
 
 import (
@@ -90,6 +90,7 @@ func Mistakes() []clients.Lock {
 		fenceNodeTime,
 		fenceExpires,
 		fenceHour,
+		fenceAfter,
 	}
 }
 

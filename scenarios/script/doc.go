@@ -218,8 +218,8 @@
 //
 // # Sweeps
 //
-// With "sweep KIND..." each run of the page becomes a series of runs: the lanes of the page as they are, in which nothing may go
-// wrong, with one perturbation in each. There is one run for each position: each moment of the run without a perturbation at which
+// With "sweep KIND..." each run of the page becomes a series of runs: the lanes of the page as they are, in which no property may be
+// violated, with one perturbation in each. There is one run for each position: each moment of the run without a perturbation at which
 // one of these kinds is possible, with each magnitude. The page does not name the moments, so it fits any lock, whatever commands
 // it sends. The kinds are those of [Kind]; the magnitudes derive from the TTL, from how long the lock waits for a node, and from how
 // long it waits between tries. An expectation of a sweep is about all positions together. The timeline is that of the worst
