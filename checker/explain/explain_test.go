@@ -505,7 +505,7 @@ func TestExplain(t *testing.T) {
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			The key of c1#1 expired on n1 at 10.005s.
 			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
-			c1 extended c1#1 at 12.003s, after it had ended, until 22.000s by its own clock.
+			c1 extended c1#1 at 12.003s, after it had ended, until 22.000s by its own clock, though no node extended its key.
 			c2 did not know this: by its own clock c2#1 was valid until 21.000s.
 			From 12.003s on both c2 and c1 held the lock, until the end of the run.
 			No broken assumption explains this: the lock itself is at fault.`},
