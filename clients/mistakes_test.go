@@ -276,6 +276,14 @@ var harms = map[string]harm{
 			done(c.at(2.5, build(c.env), 2*time.Second) != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
 		})
 	}},
+	"single-token-in-locker": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			lease := c.at(0, l, 10*time.Second)
+			c.at(1, l, 10*time.Second)
+			done(lease.Release(c.ctx) != nil)
+		})
+	}},
 	"single-release-told-ok": {play: lateRelease},
 
 	"redlock-recount": {nodes: 3, faults: []string{"cut c1-n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {

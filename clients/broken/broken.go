@@ -6,7 +6,8 @@
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
 // catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
 // single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha, redlock-extend-of-granted, watchdog-recreates,
-// watchdog-from-reply, watchdog-by-wall, fenced-hour, fenced-after.
+// watchdog-from-reply, watchdog-by-wall, fenced-hour, fenced-after,
+// single-token-in-locker.
 package broken
 
 import (
@@ -60,6 +61,7 @@ func Mistakes() []clients.Lock {
 		zsetRank,
 		staleCleanup,
 		reentrant,
+		tokenInLocker,
 		releaseToldOK,
 		releaseForce,
 		evalsha,

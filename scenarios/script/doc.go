@@ -153,8 +153,8 @@
 //
 // A client that does not stay exits at the end of its lane, and no longer holds its lease.
 //
-// A step that fails does not end a lane. An acquire first forgets the lease before it, without releasing it. If the acquire is
-// refused, the client goes on without a lease: until the next acquire, write, update, enter, extend and check are recorded as fail
+// A step that fails does not end a lane. A client that has a lease and acquires another forgets the first, without releasing it; if the
+// acquire is refused, it keeps the lease that it has. While it has none, write, update, enter, extend and check are recorded as fail
 // with "no lease", and nothing is sent; release does nothing and is not recorded; read, pause, sleep and until are as ever. An extend
 // that fails leaves the client its lease with the end that the lock then gives, which is the earlier one if nodes may have set another,
 // unless it says that the lease is over (clients.ErrNotHeld): then the client goes on without one, and so it does after a check that fails
