@@ -128,7 +128,7 @@ type New func(Env) Locker
 // or, if the client stays or has crashed, at the end of the run. All goroutines that it started must then have ended.
 type Locker interface {
 	// Acquire returns a lease. An error wraps [ErrNotAcquired] if the lock was certainly not acquired; after any other error the
-	// outcome is unknown.
+	// outcome is unknown. A client may ask for a lock that it holds; if it is refused, that changes nothing about its lease.
 	Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error)
 }
 

@@ -283,6 +283,14 @@ var harms = map[string]harm{
 			done(c.at(2.5, build(c.env), 2*time.Second) != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
 		})
 	}},
+	"single-token-in-locker": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			lease := c.at(0, l, 10*time.Second)
+			c.at(1, l, 10*time.Second)
+			done(lease.Release(c.ctx) != nil)
+		})
+	}},
 	"single-release-told-ok": {play: lateRelease},
 
 	"redlock-recount": {nodes: 3, faults: []string{"cut c1-n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {
@@ -400,6 +408,16 @@ var harms = map[string]harm{
 		s.client("c2", func(c *client) { done(c.at(3, build(c.env), time.Second).(clients.Fenced).Fence() <= first) })
 	}},
 	"fenced-expires": {play: fencedInTurn(time.Second, 3)},
+	"fenced-hour":    {later: []string{"jump n1 +2h"}, play: fencedInTurn(time.Second, 3)},
+	"fenced-after": {faults: []string{"drift c1 -400000ppm", "on request INCR c1->n1 delay 2400ms"}, play: func(s *stage, build clients.New, done func(bool)) {
+		var first, second clients.Lease
+		s.client("c1", func(c *client) {
+			first = c.at(0, build(c.env), 2*time.Second)
+			c.Until(3 * time.Second)
+			done(first != nil && second != nil && first.(clients.Fenced).Fence() > second.(clients.Fenced).Fence())
+		})
+		s.client("c2", func(c *client) { second = c.at(2.2, build(c.env), 2*time.Second) })
+	}},
 }
 
 // Each mistake does harm where the lock that it is like does none.

@@ -151,16 +151,25 @@ func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
 	}
 }
 
+// acquire tries once. A client that has a lease keeps it if it gets no other.
 func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
-	w.drop()
-	w.label = ""
+	if w.lease == nil {
+		w.label = "" // that of a lease that was lost
+	}
+	forget := w.leave
 	ctx, w.leave = context.WithCancel(ctx)
 	lease, err := w.locker.Acquire(ctx, w.lock, w.ttl)
 	if err != nil {
+		w.leave = forget
 		return err // the context is not cancelled: the lock may still be cleaning up
 	}
 	if lease == nil {
 		panic(fmt.Sprintf("Acquire of %T returned neither a lease nor an error; without a lease it must return an error, which wraps clients.ErrNotAcquired if the lock was refused", w.locker))
+	}
+	if w.lease != nil {
+		w.watch.end()
+		forget()
+		w.watch = nil
 	}
 	w.lease, w.label, w.since, w.lasts = lease, w.host.Lease(), w.clock.Now(), w.ttl
 	e.Lease, e.Until = w.label, w.until()
@@ -259,6 +268,8 @@ func (w *Worker) Increment(ctx context.Context, within time.Duration) {
 		})
 		return
 	}
+	w.drop()
+	w.label = ""
 	w.Acquire(ctx, within, 0)
 	w.do(history.Event{Op: history.Increment, Lease: w.label}, func(e *history.Event) error {
 		if w.lease == nil {

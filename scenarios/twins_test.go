@@ -23,8 +23,12 @@ type twin struct {
 }
 
 var twins = []twin{
+	{"asked-while-held/single", "single-token-in-locker", ""},
+	{"asked-while-held/watchdog", "single-token-in-locker", ""},
+	{"asked-while-held/redlock", "single-token-in-locker", ""},
 	{"born-expired/redlock", "redlock-no-elapsed-check", ""},
 	{"fence-much-later/fenced", "fenced-expires", ""},
+	{"fence-much-later/fenced/month", "fenced-hour", ""},
 	{"late-clean-up/redlock", "redlock-same-token", ""},
 	{"late-clean-up/redlock-sequential", "redlock-same-token", ""},
 	{"late-clean-up/redlock/soon", "redlock-same-token", ""},

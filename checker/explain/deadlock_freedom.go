@@ -145,15 +145,18 @@ func (n *narrator) alone(askers []string, from, to int) {
 // obstacles tells of the keys that lasted from event from to event to, and why nobody removed them.
 func (n *narrator) obstacles(from, to int) {
 	var labels []string
+	stood := func(k facts.Life) bool {
+		return n.nodes([]string{k.Node}) > 0 && k.To > to && (k.From < from || n.f.Meta.Quorum() == 1 && n.soon(k.From, from, to))
+	}
 	for _, k := range n.f.Lives {
-		if n.nodes([]string{k.Node}) > 0 && k.From < from && k.To > to && !slices.Contains(labels, k.Label) {
+		if stood(k) && !slices.Contains(labels, k.Label) {
 			labels = append(labels, k.Label)
 		}
 	}
 	for _, label := range labels[:min(len(labels), 2)] {
 		var keys []facts.Life
 		for _, k := range n.f.Lives {
-			if k.Label == label && k.From < from && k.To > to && n.nodes([]string{k.Node}) > 0 {
+			if k.Label == label && stood(k) {
 				keys = append(keys, k)
 			}
 		}
@@ -169,6 +172,10 @@ func (n *narrator) obstacles(from, to int) {
 			n.say(step, keys[0].From, signs, "A late request of %s set the key of %s on %s at %s, and nobody held that lease: %s.", client, label, keys[0].Node, n.time(keys[0].From), late)
 		} else {
 			why, lost := n.unheard(client, keys)
+			if why == "" {
+				why, lost = n.leftBehind(client, keys)
+			}
+			n.inItsOwnWay(client, keys[0], to)
 			n.say(step, keys[0].From, append(beginnings(keys), lost...), "%s of %s %s set on %s %s, but %s never had the lease%s.",
 				number(keys, "The key", "The keys"), label, number(keys, "was", "were"), where, n.when(beginnings(keys)), client, why)
 		}
@@ -176,34 +183,94 @@ func (n *narrator) obstacles(from, to int) {
 			return e.Process == client && (e.Op == "crash" || e.Kind == history.Info && e.Op == history.Exit ||
 				e.Kind == history.Invoke && e.Op == history.Release && e.Lease == label)
 		})
-		switch n.event(left).Op {
-		case history.Release:
+		switch op := n.event(left).Op; {
+		case left > to: // by then the violation was over
+		case op == history.Release:
 			n.unreleased(left, keys)
-		case "crash":
+		case op == "crash":
 			n.tellOnce(left)
 			n.say(step, left, beginnings(keys), "%s crashed at %s, and never released %s.", client, n.time(left), label)
-		case history.Exit:
+		case op == history.Exit:
 			n.say(step, left, beginnings(keys), "%s exited at %s, and never released %s.", client, n.time(left), label)
 		}
 		last := n.before(to+1, func(e history.Event) bool {
 			return e.Op == history.Retime && e.Owner == label
 		})
+		timed := max(last, keys[0].From)
+		long, command := n.tooLong(client, timed)
 		switch {
 		case last > keys[0].From && !n.within(keys[0].From, last):
 			if e := n.event(last); e.By == client && n.event(n.doing(client, last)).Op == history.Extend {
-				n.say(step, last, nil, "%s had extended %s on %s at %s, by a TTL of %s.", client, label, e.Process, n.time(last), rounded(e.Until-e.At-e.Wall))
+				if long == "" {
+					long = ", by a TTL of " + rounded(e.Until-e.At-e.Wall)
+				}
+				n.say(step, last, command, "%s had extended %s on %s at %s%s.", client, label, e.Process, n.time(last), long)
 			} else if e.By == client {
-				n.say(step, last, nil, "%s went on renewing %s on %s, the last time at %s.", client, label, e.Process, n.time(last))
+				n.say(step, last, command, "%s went on renewing %s on %s, the last time at %s%s.", client, label, e.Process, n.time(last), long)
 			} else {
 				n.say(step, last, nil, "The key of %s on %s was extended again and again, the last time at %s.", label, e.Process, n.time(last))
 			}
 		case n.event(keys[0].From).Until == history.NoEnd && !slices.Contains(n.v.Events, keys[0].From):
 			n.say(step, from, beginnings(keys), "The key of %s on %s had no expiry, and nobody else could delete it.", label, where)
+		case long != "":
+			n.say(step, timed, command, "%s had set the key of %s on %s at %s%s.", client, label, n.event(timed).Process, n.time(timed), long)
 		}
 	}
 	if len(labels) == 0 {
 		n.split(from, to)
 	}
+}
+
+// soon reports whether event i is in the first half of the time between two others.
+func (n *narrator) soon(i, from, to int) bool {
+	return from < i && i < to && 2*(n.event(i).At-n.event(from).At) < n.event(to).At-n.event(from).At
+}
+
+// tooLong says by which command event i gave a key of a client a longer TTL than the one for which the lock was asked, and cites that
+// command. It returns "" if the TTL was not longer.
+func (n *narrator) tooLong(client string, i int) (text string, command []int) {
+	e, asked := n.event(i), n.f.Meta.TTL
+	if e.By != client || e.Until <= 0 || e.Until == history.NoEnd {
+		return "", nil
+	}
+	if op := n.event(n.doing(client, i)); op.Op == history.Extend {
+		asked = n.f.TTL(op)
+	}
+	ttl := e.Until - e.At - e.Wall
+	if ttl <= asked+asked/100+10*time.Millisecond {
+		return "", nil
+	}
+	j, _ := n.command(i)
+	if word := n.event(j).Word; word != "" {
+		text = " by " + word
+	}
+	return fmt.Sprintf("%s, with a TTL of %s instead of %s", text, rounded(ttl), history.FormatDuration(asked)), []int{j}
+}
+
+// leftBehind says that the acquire that set some keys ended without the lease, and returns the event that shows it.
+func (n *narrator) leftBehind(client string, keys []facts.Life) (why string, ended []int) {
+	out := n.outcome(n.doing(client, keys[0].From))
+	switch n.event(out).Kind {
+	case history.Fail:
+		return ": its acquire failed at " + n.time(out) + ", and left the " + number(keys, "key", "keys"), []int{out}
+	case history.Info:
+		return ": it gave up at " + n.time(out), []int{out}
+	}
+	return "", nil
+}
+
+// inItsOwnWay tells of a request that asked for the lock again in the acquire that had set a key, and found that key. What a script
+// asks for is not known.
+func (n *narrator) inItsOwnWay(client string, k facts.Life, to int) {
+	j, _ := n.command(k.From)
+	request, out := n.event(j), n.outcome(n.doing(client, k.From))
+	again := n.after(k.From, func(e history.Event) bool {
+		return e.Op == history.Deliver && e.Process == k.Node && e.By == client && e.Word == request.Word && e.Value != request.Value
+	})
+	if request.Word == "" || strings.HasPrefix(request.Word, "EVAL") || again < 0 || again > min(k.To, to) || out >= 0 && again > out {
+		return
+	}
+	n.say(step, again, []int{k.From}, "At %s %s asked %s again, and the key of %s was in its way.", n.time(again), client, k.Node, k.Label)
 }
 
 // planted describes the acquire from which a key comes that was set only after the acquire had ended, and lists the events that show
@@ -363,7 +430,11 @@ func (n *narrator) split(from, to int) {
 		var texts []string
 		var events []int
 		var labels []string
+		newest := map[string]string{} // by client: the label of its current attempt
 		for _, k := range n.f.Lives {
+			if k.From <= i {
+				newest[history.Client(k.Label)] = k.Label
+			}
 			if k.From > i || k.To <= i || slices.Contains(labels, k.Label) || !slices.Contains(n.f.Meta.Nodes, k.Node) {
 				continue
 			}
@@ -382,6 +453,10 @@ func (n *narrator) split(from, to int) {
 		}
 		if len(labels) > 1 {
 			n.say(step, i, events, "Nobody had a majority: at %s %s.", n.time(i), history.List(texts))
+			left := slices.DeleteFunc(labels, func(label string) bool { return newest[history.Client(label)] == label })
+			if len(left) > 0 {
+				n.say(step, i, events, "The keys of %s were left from earlier attempts.", history.List(left))
+			}
 			return
 		}
 	}

@@ -147,13 +147,18 @@ func TestOverstayed(t *testing.T) {
 func TestObstacles(t *testing.T) {
 	const first = `
 		0     c1 invoke acquire
-		0.1   n1 set c1#1 until=60
+		0.1   n1 set c1#1 until=10.1
 		0.2   c1 info acquire
 		`
-	const never = "The key of c1#1 was set on n1 at 0.100s, but c1 never had the lease."
+	const never = "The key of c1#1 was set on n1 at 0.100s, but c1 never had the lease: it gave up at 0.200s."
 	for _, test := range []struct{ name, story, want string }{
 		{"never had the lease", first, never},
-		{"nor had another client", first + "0.3 c3 invoke acquire\n0.4 n2 set c3#1 until=60\n0.5 c3 info acquire\n", never + "\nThe key of c3#1 was set on n2 at 0.400s, but c3 never had the lease."},
+		{"nor had another client", first + "0.3 c3 invoke acquire\n0.4 n2 set c3#1 until=10.4\n0.5 c3 fail acquire\n",
+			never + "\nThe key of c3#1 was set on n2 at 0.400s, but c3 never had the lease: its acquire failed at 0.500s, and left the key."},
+		{"for too long", strings.Replace(first, "set c1#1 until=10.1", "deliver c1 SET_lock_1 word=SET sent=0.05\n0.1 n1 set c1#1 until=60.1", 1),
+			never + "\nc1 had set the key of c1#1 on n1 at 0.100s by SET, with a TTL of 60s instead of 10s."},
+		{"renewed for too long", first + "5 n1 retime c1#1 until=65\n", never + "\nc1 went on renewing c1#1 on n1, the last time at 5.000s, with a TTL of 60s instead of 10s."},
+		{"renewed for hardly longer", first + "5 n1 retime c1#1 until=15.1\n", never + "\nc1 went on renewing c1#1 on n1, the last time at 5.000s."},
 		{"gave back another lease", first + "1 c1 invoke acquire\n1.1 n2 set c1#2\n1.1 n3 set c1#2\n1.2 c1 ok acquire c1#2 until=11\n" +
 			"2 c1 invoke release c1#2\n2.1 n2 delete c1#2\n2.1 n3 delete c1#2\n2.2 c1 ok release c1#2\n", never},
 		{"exited", first + "2 c1 info exit\n", never + "\nc1 exited at 2.000s, and never released c1#1."},

@@ -505,7 +505,7 @@ func TestExplain(t *testing.T) {
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			The key of c1#1 expired on n1 at 10.005s.
 			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
-			c1 extended c1#1 at 12.003s, after it had ended, until 22.000s by its own clock.
+			c1 extended c1#1 at 12.003s, after it had ended, until 22.000s by its own clock, though no node extended its key.
 			c2 did not know this: by its own clock c2#1 was valid until 21.000s.
 			From 12.003s on both c2 and c1 held the lock, until the end of the run.
 			No broken assumption explains this: the lock itself is at fault.`},
@@ -1013,6 +1013,21 @@ func TestExplain(t *testing.T) {
 			From 0.000s to 10.030s n3 was paused.
 			c1 asked for the lock at 0.000s, was refused at 10.021s, and never got it.
 			Nobody had a majority: at 0.003s c1#1 had n1 and c1#2 had n2.
+			The keys of c1#1 were left from earlier attempts.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "a try that finds the key of an earlier one", property: checker.FaultTolerance, broken: checker.None, story: `
+			0       c1 invoke acquire
+			0.004   n1 deliver c1 SET_lock_1 word=SET sent=0.001
+			0.004   n1 set c1#1
+			0.006   n1 drop c1
+			0.108   n1 deliver c1 SET_lock_2 word=SET sent=0.107
+			8       c1 fail acquire
+			10.004  n1 expire c1#1`, events: []int{0},
+			want: `
+			c1 asked for the lock at 0.000s, was refused at 8.000s, and never got it.
+			The key of c1#1 was set on n1 at 0.004s, but c1 never had the lease: its acquire failed at 8.000s, and left the key.
+			At 0.108s c1 asked n1 again, and the key of c1#1 was in its way.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a release that arrived, though its answer did not", property: checker.DeadlockFreedom, story: `

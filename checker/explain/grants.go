@@ -84,8 +84,8 @@ func (n *narrator) grant(l *facts.Lease, why string) {
 	e := n.event(l.ReturnEvent)
 	if e.Op != history.Acquire { // a hold that began with a late extension
 		n.grant(n.f.Lease(l.Label), "")
-		n.say(step, l.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
-			l.Client, l.Label, history.Seconds(l.From), history.Seconds(e.Until), why)
+		n.say(step, l.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s%s.",
+			l.Client, l.Label, history.Seconds(l.From), history.Seconds(e.Until), n.unchanged(l, l.ReturnEvent), why)
 		return
 	}
 	votes := n.votes(l)
@@ -138,7 +138,32 @@ func (n *narrator) renewals(l *facts.Lease, i int) {
 	if len(events) > 1 {
 		text = fmt.Sprintf("%s extended %s %d times, the last time at %s", l.Client, l.Label, len(events), n.time(last))
 	}
-	n.say(detail, last, nil, "%s, until %s by its own clock.", text, history.Seconds(n.event(last).Until))
+	n.say(detail, last, nil, "%s, until %s by its own clock%s.", text, history.Seconds(n.event(last).Until), n.unchanged(l, last))
+}
+
+// unchanged says that fewer nodes than a majority moved the deadline of the key of a lease by the extension, or renewal, that ended at
+// event i.
+func (n *narrator) unchanged(l *facts.Lease, i int) string {
+	from := n.doing(l.Client, i)
+	if n.event(i).Op == history.Renew {
+		from = n.validity(l, i)
+	}
+	var moved []string
+	for j := from + 1; j < i; j++ {
+		e := n.event(j)
+		set := e.Lease == l.Label && (e.Op == history.Set || e.Op == history.Over)
+		if (set || e.Owner == l.Label && e.Op == history.Retime) && !slices.Contains(moved, e.Process) {
+			moved = append(moved, e.Process)
+		}
+	}
+	switch {
+	case from < 0 || len(n.f.LivesOf[l.Label]) == 0 || n.nodes(moved) >= n.f.Meta.Quorum():
+		return ""
+	case len(moved) == 0:
+		return ", though no node extended its key"
+	}
+	slices.Sort(moved)
+	return ", though only " + history.List(moved) + " extended its key"
 }
 
 // retimed says when a lock that does not report its renewals last renewed a lease's key before event i.

@@ -1,6 +1,9 @@
 package explain
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestGrant: a client is said to have learnt of its grant late only if it took more than a moment.
 func TestGrant(t *testing.T) {
@@ -20,7 +23,13 @@ func TestRenewals(t *testing.T) {
 	for _, test := range []struct{ name, story, want string }{
 		{"never", c1, ""},
 		{"once", c1 + "5 c1 ok extend c1#1 until=15\n", "c1 extended c1#1 at 5.000s, until 15.000s by its own clock."},
-		{"twice", c1 + "5 c1 ok extend c1#1 until=15\n7 c1 info renew c1#1 until=17\n", "c1 extended c1#1 2 times, the last time at 7.000s, until 17.000s by its own clock."},
+		{"twice", c1 + "5 c1 ok extend c1#1 until=15\n6 n1 retime c1#1 until=16\n7 c1 info renew c1#1 until=17\n", "c1 extended c1#1 2 times, the last time at 7.000s, until 17.000s by its own clock."},
+		{"by no node", c1 + "5 c1 invoke extend c1#1\n5.1 c1 ok extend c1#1 until=15\n", "c1 extended c1#1 at 5.100s, until 15.000s by its own clock, though no node extended its key."},
+		{"by a node, before", c1 + "4 n1 retime c1#1 until=14\n5 c1 invoke extend c1#1\n5.1 n1 retime c2#1 until=15 by=c1\n5.2 c1 ok extend c1#1 until=15\n",
+			"c1 extended c1#1 at 5.200s, until 15.000s by its own clock, though no node extended its key."},
+		{"by a node that set the key again", c1 + "5 c1 invoke extend c1#1\n5.1 n1 set c1#1 until=15\n5.2 c1 ok extend c1#1 until=15\n", "c1 extended c1#1 at 5.200s, until 15.000s by its own clock."},
+		{"by a minority", "nodes 3\n" + strings.Replace(c1, "0.2", "0.1 n2 set c1#1\n0.2", 1) + "5 c1 invoke extend c1#1\n5.1 n2 retime c1#1 until=15\n5.2 c1 ok extend c1#1 until=15\n",
+			"c1 extended c1#1 at 5.200s, until 15.000s by its own clock, though only n2 extended its key."},
 		{"another lease", c1 + "5 c1 ok extend c1#2 until=15\n", ""},
 		{"the lease of another", c1 + "5 c1 ok extend c1#1 until=15\n7 c2 info renew c2#1 until=17\n", "c1 extended c1#1 at 5.000s, until 15.000s by its own clock."},
 		{"refused", c1 + "5 c1 fail extend c1#1\n", ""},

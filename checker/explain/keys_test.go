@@ -56,6 +56,8 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 		{"the time of a node as token", "0 c1 invoke acquire\n0.004 n1 set c1#1\n0.006 c1 ok acquire c1#1 until=1 fence=946684800004\n2 n1 fault jump jump_n1_-1m\n5 c2 invoke acquire\n5.004 n1 set c2#1 wall=-60\n5.006 c2 ok acquire c2#1 until=16 fence=946684745004",
 			checker.Tokens, "Fences 946684800004 and 946684745004 are times of a clock, which went back in between."},
 		{"an extension that lasts", c1 + "1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=3001.004\n1.006 c1 ok extend c1#1 until=11\n2 c1 info exit\nprobe probe\n20 probe invoke acquire\n30 probe fail acquire",
+			checker.DeadlockFreedom, "c1 had extended c1#1 on n1 at 1.004s, with a TTL of 3000s instead of 10s."},
+		{"an extension that lasts, as it was asked to", c1 + "1 c1 invoke extend c1#1 ttl=3000\n1.004 n1 retime c1#1 key=lock until=3001.004\n1.006 c1 info extend c1#1\n2 c1 info exit\nprobe probe\n20 probe invoke acquire\n30 probe fail acquire",
 			checker.DeadlockFreedom, "c1 had extended c1#1 on n1 at 1.004s, by a TTL of 3000s."},
 		{"a late extension", c1 + "10.004 n1 expire c1#1 key=lock\n" + "11 c2 invoke acquire\n11.004 n1 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n" +
 			"11.1 c2 invoke release c2#1\n11.101 n1 delete c2#1 key=lock by=c2\n11.102 c2 ok release c2#1\n12 c1 invoke extend c1#1\n12.004 n1 set c1#1 key=lock until=22.004\n12.006 c1 ok extend c1#1 until=22\n13 c1 invoke write A c1#1\n13.001 resource accept A c1#1",

@@ -25,16 +25,22 @@ func (n *narrator) tellWrite() {
 		return
 	}
 	n.grant(l, "")
-	n.renewals(l, newer.GrantEvent)
+	j := n.writing(i)
+	h := n.f.HoldAt(l.Label, n.event(j).At)
+	again := j >= 0 && h.ReturnEvent > newer.GrantEvent && n.event(h.ReturnEvent).Op == history.Extend
+	if again {
+		n.renewals(l, newer.GrantEvent)
+	} else {
+		n.renewals(l, max(j, newer.GrantEvent))
+	}
 	sent := n.before(i, func(o history.Event) bool { return o.At <= e.Departure() })
 	n.pauses(l.Client, l.ReturnEvent, sent)
 	why := n.successions(l, newer)
 	n.clientClocks(l, newer)
 	n.grant(newer, why)
-	j := n.writing(i)
-	if h := n.f.HoldAt(l.Label, n.event(j).At); j >= 0 && h.ReturnEvent > newer.GrantEvent && n.event(h.ReturnEvent).Op == history.Extend {
-		n.say(step, h.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock.",
-			l.Client, l.Label, history.Seconds(h.From), history.Seconds(n.event(h.ReturnEvent).Until))
+	if again {
+		n.say(step, h.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
+			l.Client, l.Label, history.Seconds(h.From), history.Seconds(n.event(h.ReturnEvent).Until), n.unchanged(l, h.ReturnEvent))
 	}
 	if check := n.before(j, func(o history.Event) bool {
 		return o.Process == l.Client && o.Op == history.Check && o.Kind == history.OK && o.Lease == l.Label

@@ -5,8 +5,9 @@
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
 // catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
-// single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha, redlock-extend-of-granted, redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates,
-// watchdog-from-reply, watchdog-by-wall.
+// single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha,
+// single-token-in-locker, redlock-extend-of-granted, redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates,
+// watchdog-from-reply, watchdog-by-wall, fenced-hour, fenced-after.
 package broken
 
 import (
@@ -60,6 +61,7 @@ func Mistakes() []clients.Lock {
 		zsetRank,
 		staleCleanup,
 		reentrant,
+		tokenInLocker,
 		releaseToldOK,
 		releaseForce,
 		evalsha,
@@ -91,6 +93,8 @@ func Mistakes() []clients.Lock {
 		fenceWall,
 		fenceNodeTime,
 		fenceExpires,
+		fenceHour,
+		fenceAfter,
 	}
 }
 

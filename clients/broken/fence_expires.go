@@ -19,26 +19,31 @@ var fenceExpires = clients.Lock{
 	Like:  []string{"fenced"},
 	New: func(env clients.Env) clients.Locker {
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			token := parts.Token(env.Rand)
-			start := env.Clock.Now()
-			fence, err := fenceExpiresScript.Run(ctx, env.Nodes[0], []string{name, name + ":fence"}, token, ttl.Milliseconds()).Int64()
-			if err != nil {
-				return nil, parts.NotRun(err)
-			}
-			if fence == 0 {
-				return nil, clients.ErrNotAcquired
-			}
-			lease, err := (&parts.Lease{Env: env, Name: name, Token: token, End: start.Add(ttl)}).Arrived(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &fencedLease{lease, fence}, nil
+			return takeCounted(ctx, env, name, ttl, ttl)
 		})
 	},
 }
 
-var fenceExpiresScript = redis.NewScript(`
+// takeCounted takes the lock, with a fencing token from a counter that expires some time after the last token.
+func takeCounted(ctx context.Context, env clients.Env, name string, ttl, counter time.Duration) (clients.Lease, error) {
+	token := parts.Token(env.Rand)
+	start := env.Clock.Now()
+	fence, err := expiringScript.Run(ctx, env.Nodes[0], []string{name, "{" + name + "}:fence"}, token, ttl.Milliseconds(), counter.Milliseconds()).Int64()
+	if err != nil {
+		return nil, parts.NotRun(err)
+	}
+	if fence == 0 {
+		return nil, clients.ErrNotAcquired
+	}
+	lease, err := (&parts.Lease{Env: env, Name: name, Token: token, End: start.Add(ttl)}).Arrived(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &fencedLease{lease, fence}, nil
+}
+
+var expiringScript = redis.NewScript(`
 	if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 0 end
 	local fence = redis.call('INCR', KEYS[2])
-	redis.call('PEXPIRE', KEYS[2], ARGV[2])
+	redis.call('PEXPIRE', KEYS[2], ARGV[3])
 	return fence`)

@@ -35,7 +35,7 @@ var adversities = []adversity{
 	}},
 	{"contention", []string{
 		"redlock-calm", "redlock-contended", "expiry-herd", "lost-update",
-		"release-race", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
+		"release-race", "asked-while-held", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
 	}},
 	{"the length of the lease", []string{
 		"ttl-too-short", "ttl-too-long", "ttl-fraction", "born-expired",
@@ -45,7 +45,7 @@ var adversities = []adversity{
 		"held-quietly",
 	}},
 	{"sweeps: one fault, at each position", []string{
-		"sweep-pause", "sweep-die", "sweep-delay", "sweep-lose", "sweep-extend-shorter", "sweep-stall", "sweep-empty", "sweep-failover",
+		"sweep-pause", "sweep-die", "sweep-delay", "sweep-delay-slow-clock", "sweep-lose", "sweep-extend-shorter", "sweep-stall", "sweep-empty", "sweep-failover",
 		"sweep-drift", "sweep-stray", "sweep-jump", "sweep-client-jump",
 	}},
 }

@@ -104,6 +104,19 @@ func paceOf(r script.Section) time.Duration {
 	return pace
 }
 
+// capOf returns the cap on virtual time: an hour after the last instant until which a lane waits.
+func capOf(r script.Section) time.Duration {
+	var last time.Duration
+	for _, lane := range r.Lanes {
+		for _, step := range lane.Steps {
+			if u, ok := step.(script.Until); ok {
+				last = max(last, u.Time)
+			}
+		}
+	}
+	return last + time.Hour
+}
+
 // boundOf returns how long the probe may take.
 func boundOf(r script.Section) time.Duration { return r.TTL + r.Slack }
 
@@ -114,7 +127,7 @@ func reseed(seed int64) {
 
 // simulate plays one run in a world of its own. If there are guests, its clients run as those.
 func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Section, build clients.New, seed uint64, g *guests) *history.History {
-	w := sim.NewWorld(sim.Config{Seed: seed, Reseed: reseed, Branch: v.Branch, OnTime: v.OnTime})
+	w := sim.NewWorld(sim.Config{Seed: seed, MaxTime: capOf(r), Reseed: reseed, Branch: v.Branch, OnTime: v.OnTime})
 	defer w.Close()
 	h := w.History()
 	h.Meta = metaOf(r, s, OnSim, seed)

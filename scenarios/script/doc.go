@@ -153,8 +153,8 @@
 //
 // A client that does not stay exits at the end of its lane, and no longer holds its lease.
 //
-// A step that fails does not end a lane. An acquire first forgets the lease before it, without releasing it. If the acquire is
-// refused, the client goes on without a lease: until the next acquire, write, update, enter, extend and check are recorded as fail
+// A step that fails does not end a lane. A client that has a lease and acquires another forgets the first, without releasing it; if the
+// acquire is refused, it keeps the lease that it has. While it has none, write, update, enter, extend and check are recorded as fail
 // with "no lease", and nothing is sent; release does nothing and is not recorded; read, pause, sleep and until are as ever. An extend
 // that fails leaves the client its lease with the end that the lock then gives, which is the earlier one if nodes may have set another,
 // unless it says that the lease is over (clients.ErrNotHeld): then the client goes on without one, and so it does after a check that fails
@@ -218,8 +218,8 @@
 //
 // # Sweeps
 //
-// With "sweep KIND..." each run of the page becomes a series of runs: the lanes of the page as they are, in which nothing may go
-// wrong, with one perturbation in each. There is one run for each position: each moment of the run without a perturbation at which
+// With "sweep KIND..." each run of the page becomes a series of runs: the lanes of the page as they are, in which no property may be
+// violated, with one perturbation in each. There is one run for each position: each moment of the run without a perturbation at which
 // one of these kinds is possible, with each magnitude. The page does not name the moments, so it fits any lock, whatever commands
 // it sends. The kinds are those of [Kind]; the magnitudes derive from the TTL, from how long the lock waits for a node, and from how
 // long it waits between tries. An expectation of a sweep is about all positions together. The timeline is that of the worst
