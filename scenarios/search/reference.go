@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"lockstep/checker"
 	"lockstep/clients"
@@ -94,12 +95,18 @@ func (r *Reference) usually(f play.Failing, plan []Perturbation) bool {
 	return slices.ContainsFunc(plan, func(p Perturbation) bool { return slices.Contains(r.usual[p.Kind], f) })
 }
 
+// stories parses the catalogue once: that takes longer than several runs.
+var stories = sync.OnceValues(script.Stories)
+
 // documented reports whether the catalogue expects the same of the reference, or of a lock that the reference is like, in a run in
 // which a fault of this plan breaks the same assumption. Which of a few votes a fault takes away, and whether another client asks in
 // time, is chance.
 func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error) {
-	stories, err := script.Stories()
-	if err != nil || f.Assumption != checker.DurableNodes && f.Assumption != checker.BoundedClockError {
+	if f.Assumption != checker.DurableNodes && f.Assumption != checker.BoundedClockError {
+		return false, nil
+	}
+	all, err := stories()
+	if err != nil {
 		return false, err
 	}
 	like := []string{r.Lock}
@@ -124,7 +131,7 @@ func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error
 			}
 		}
 	}
-	for _, s := range stories {
+	for _, s := range all {
 		for _, run := range s.Runs {
 			if !slices.Contains(like, run.Lock) || !slices.ContainsFunc(run.Expect, expects) {
 				continue
