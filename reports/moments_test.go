@@ -13,7 +13,8 @@ import (
 func TestMoments(t *testing.T) {
 	for _, r := range sample.Runs(t) {
 		var b strings.Builder
-		if err := Text(&b, facts.Of(r.H), r.Result, TextOptions{}); err != nil {
+		f := facts.Of(r.H)
+		if err := Text(&b, f, r.Result, TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		timeline, _, _ := strings.Cut(b.String(), "verdict:")
@@ -23,7 +24,7 @@ func TestMoments(t *testing.T) {
 				lines = append(lines, line)
 			}
 		}
-		moments := Moments(facts.Of(r.H), r.Result)
+		moments := Moments(f, r.Result)
 		if len(moments) != len(lines) {
 			t.Errorf("%s: %d moments, %d lines", r.Name, len(moments), len(lines))
 			continue
@@ -35,7 +36,7 @@ func TestMoments(t *testing.T) {
 			}
 		}
 		for i := range r.H.Events {
-			if e := r.H.Events[i]; e.Kind == history.Message && !strings.Contains(Told(facts.Of(r.H), i), e.Process) {
+			if e := r.H.Events[i]; e.Kind == history.Message && !strings.Contains(Told(f, i), e.Process) {
 				t.Errorf("%s: %q does not name %s", r.Name, Told(facts.Of(r.H), i), e.Process)
 			}
 		}
