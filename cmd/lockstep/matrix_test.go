@@ -47,10 +47,10 @@ func TestMatrixHasAllScenarios(t *testing.T) {
 func TestMatrixIsFull(t *testing.T) {
 	k := known{locks: clients.Locks(), libraries: libraries.Locks()}
 	applies := 0
-	out, code := program(t, "matrix", "--json", "--lock", strings.Join(k.names(), ","), "efficiency", "failover-lag", "extend", "lost-update", "watchdog-crash", "sweep-failover")
+	out, progress, code := outputs(t, "matrix", "--json", "--lock", strings.Join(k.names(), ","), "efficiency", "failover-lag", "extend", "lost-update", "watchdog-crash", "sweep-failover")
 	var m pictures.Matrix
 	if err := json.Unmarshal([]byte(out), &m); err != nil {
-		t.Fatalf("exit status %d: %v\n%s", code, err, out)
+		t.Fatalf("exit status %d: %v\n%s%s", code, err, out, progress)
 	}
 	for _, g := range m.Groups {
 		for _, r := range g.Rows {
