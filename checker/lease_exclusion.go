@@ -141,7 +141,8 @@ func (ix *index) succession(a, b *facts.Lease) succession {
 			s.lost = append(s.lost, cause)
 		case op == history.Expire && missed && ix.Early(*key):
 			s.early = append(s.early, cause)
-		case missed && ix.hastened(*key):
+		case missed && ix.hastened(*key),
+			missed && op == history.Delete && ix.Events[cause].By == a.Client && ix.mistimed(cause, ix.At(cause)) >= 0:
 			s.early = append(s.early, cause)
 		}
 	}

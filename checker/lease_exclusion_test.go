@@ -342,6 +342,7 @@ func TestLeaseExclusionByTheClockOfTheHolder(t *testing.T) {
 // own.
 func TestLeaseExclusionBlame(t *testing.T) {
 	const jump = "c2 held c2#1 from 4.200s to 13.900s, while c1 held c1#1 from 0.200s to 9.900s"
+	const extended = "c2 held c2#1 from 4.200s to 13.900s, while c1 held c1#1 from 0.200s to 11.000s"
 	blame := func(name, story, assumption string) verdictCase {
 		return verdictCase{name: name, story: story, want: []string{jump + " [" + assumption + "]"}}
 	}
@@ -532,6 +533,30 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		blame("a drift that was over before", `
 			0    c1 fault drift ppm=5
 			0    c1 fault drift ppm=0`+c1+"3 n3 delete c1#1 by=c2"+c2, "none"),
+		{name: "an extension sent a deadline that had passed by the clock of the node, since that of the client was behind", story: `
+			0    c1 fault jump jump_c1_-20s
+			0    c1 invoke acquire wall=-20
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.9 wall=-20
+			1    c1 invoke extend c1#1 wall=-20
+			1.1  n1 delete c1#1 by=c1 sent=1
+			1.2  c1 ok extend c1#1 until=11 wall=-20
+			4    c2 invoke acquire
+			4.1  n1 set c2#1
+			4.2  c2 ok acquire c2#1 until=13.9`,
+			want: []string{extended + " [bounded clock error]"}},
+		{name: "an extension deleted the key, and the clock of the client explains only half of it", story: `
+			0    c1 fault jump jump_c1_-5s
+			0    c1 invoke acquire wall=-5
+			0.1  n1 set c1#1
+			0.2  c1 ok acquire c1#1 until=9.9 wall=-5
+			1    c1 invoke extend c1#1 wall=-5
+			1.1  n1 delete c1#1 by=c1 sent=1
+			1.2  c1 ok extend c1#1 until=11 wall=-5
+			4    c2 invoke acquire
+			4.1  n1 set c2#1
+			4.2  c2 ok acquire c2#1 until=13.9`,
+			want: []string{extended + " [none]"}},
 		{name: "the first grant is the one whose reply was late", story: `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1

@@ -84,8 +84,9 @@ func (n *narrator) grant(l *facts.Lease, why string) {
 	e := n.event(l.ReturnEvent)
 	if e.Op != history.Acquire { // a hold that began with a late extension
 		n.grant(n.f.Lease(l.Label), "")
-		n.say(step, l.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s%s.",
-			l.Client, l.Label, history.Seconds(l.From), history.Seconds(e.Until), n.unchanged(l, l.ReturnEvent), why)
+		few, by := n.unchanged(l, l.ReturnEvent)
+		n.say(step, l.ReturnEvent, by, "%s extended %s at %s, after it had ended, until %s by its own clock%s%s.",
+			l.Client, l.Label, history.Seconds(l.From), history.Seconds(e.Until), few, why)
 		return
 	}
 	votes := n.votes(l)
@@ -138,12 +139,13 @@ func (n *narrator) renewals(l *facts.Lease, i int) {
 	if len(events) > 1 {
 		text = fmt.Sprintf("%s extended %s %d times, the last time at %s", l.Client, l.Label, len(events), n.time(last))
 	}
-	n.say(detail, last, nil, "%s, until %s by its own clock%s.", text, history.Seconds(n.event(last).Until), n.unchanged(l, last))
+	few, by := n.unchanged(l, last)
+	n.say(detail, last, by, "%s, until %s by its own clock%s.", text, history.Seconds(n.event(last).Until), few)
 }
 
 // unchanged says that fewer nodes than a majority moved the deadline of the key of a lease by the extension, or renewal, that ended at
-// event i.
-func (n *narrator) unchanged(l *facts.Lease, i int) string {
+// event i. It also returns the events by which they did.
+func (n *narrator) unchanged(l *facts.Lease, i int) (few string, by []int) {
 	from := n.doing(l.Client, i)
 	if n.event(i).Op == history.Renew {
 		from = n.validity(l, i)
@@ -152,18 +154,18 @@ func (n *narrator) unchanged(l *facts.Lease, i int) string {
 	for j := from + 1; j < i; j++ {
 		e := n.event(j)
 		set := e.Lease == l.Label && (e.Op == history.Set || e.Op == history.Over)
-		if (set || e.Owner == l.Label && e.Op == history.Retime) && !slices.Contains(moved, e.Process) {
-			moved = append(moved, e.Process)
+		if (set || e.Owner == l.Label && e.Op == history.Retime) && n.nodes([]string{e.Process}) > 0 && !slices.Contains(moved, e.Process) {
+			moved, by = append(moved, e.Process), append(by, j)
 		}
 	}
 	switch {
 	case from < 0 || len(n.f.LivesOf[l.Label]) == 0 || n.nodes(moved) >= n.f.Meta.Quorum():
-		return ""
+		return "", nil
 	case len(moved) == 0:
-		return ", though no node extended its key"
+		return ", though no node extended its key", nil
 	}
 	slices.Sort(moved)
-	return ", though only " + history.List(moved) + " extended its key"
+	return ", though only " + history.List(moved) + " extended its key", by
 }
 
 // retimed says when a lock that does not report its renewals last renewed a lease's key before event i.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"lockstep/checker"
 	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
@@ -40,6 +41,9 @@ func (n *narrator) tellLostVote() {
 			what = "set the deadline of the key"
 		}
 		text += fmt.Sprintf(": the command had left at %s, before the one that %s", history.Seconds(e.Departure()), what)
+	}
+	if n.v.Assumption == checker.BoundedClockError && e.Op == history.Delete {
+		how += fmt.Sprintf(": the deadline that it sent had passed by the clock of %s", e.Process)
 	}
 	n.say(step, i, append(events, set, asked), "%s%s.", text, how)
 	var left []facts.Life

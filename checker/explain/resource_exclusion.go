@@ -39,8 +39,9 @@ func (n *narrator) tellWrite() {
 	n.clientClocks(l, newer)
 	n.grant(newer, why)
 	if again {
-		n.say(step, h.ReturnEvent, nil, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
-			l.Client, l.Label, history.Seconds(h.From), history.Seconds(n.event(h.ReturnEvent).Until), n.unchanged(l, h.ReturnEvent))
+		few, by := n.unchanged(l, h.ReturnEvent)
+		n.say(step, h.ReturnEvent, by, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
+			l.Client, l.Label, history.Seconds(h.From), history.Seconds(n.event(h.ReturnEvent).Until), few)
 	}
 	if check := n.before(j, func(o history.Event) bool {
 		return o.Process == l.Client && o.Op == history.Check && o.Kind == history.OK && o.Lease == l.Label

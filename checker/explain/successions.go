@@ -53,8 +53,14 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 			}
 			n.intrusion(old.To)
 		case e.At < first.To:
-			n.say(step, old.To, []int{old.From}, "%s itself deleted the key of %s on %s at %s.",
-				e.By, first.Label, old.Node, n.time(old.To))
+			how := ""
+			if n.v.Assumption == checker.BoundedClockError {
+				n.clockFaultsOf(old.Node, old.From, old.To, n.copied(*old))
+				n.clockFaultsOf(first.Client, old.To, old.To, true)
+				how = fmt.Sprintf(": the deadline that it sent had passed by the clock of %s", old.Node)
+			}
+			n.say(step, old.To, []int{old.From}, "%s itself deleted the key of %s on %s at %s%s.",
+				e.By, first.Label, old.Node, n.time(old.To), how)
 		}
 	}
 	short, shortLost := n.cutShort(first)
