@@ -308,6 +308,9 @@ func (w *World) wake() {
 
 // note adds an event to the history at once. Only the scheduler may call it.
 func (w *World) note(e *history.Event) {
+	if e.Error != "" {
+		e.Error = w.leases.Name(e.Error)
+	}
 	w.trace.event(e)
 	if all := &w.history.Events; len(*all) == cap(*all) {
 		*all = slices.Grow(*all, max(256, len(*all))) // events are large: append would copy them more often

@@ -44,6 +44,37 @@ func (l *Leases) Known(token string) string {
 	return ""
 }
 
+// Name replaces each token in a text by its lease, as in an error that says who has the lock. A token is found if it is a word of letters,
+// digits and the signs of base64 and of UUIDs.
+func (l *Leases) Name(text string) string {
+	if len(text) < TokenLength {
+		return text
+	}
+	inWord := func(c byte) bool {
+		return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || strings.IndexByte("+/=-_", c) >= 0
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		n := 0
+		for n < len(text) && inWord(text[n]) {
+			n++
+		}
+		word := text[:n]
+		if n >= TokenLength {
+			if lease := l.Known(word); lease != "" {
+				word = lease
+			}
+		}
+		b.WriteString(word)
+		text = text[n:]
+		for n = 0; n < len(text) && !inWord(text[n]); n++ {
+		}
+		b.WriteString(text[:n])
+		text = text[n:]
+	}
+	return b.String()
+}
+
 // Send names a token that a client sends during its acquire number id (0 outside of one). A token that contains another one of this
 // acquire, or is contained in it, stands for the same lease. Outside of an acquire this holds for the tokens of all acquires.
 func (l *Leases) Send(client string, id int, token string) string {

@@ -76,3 +76,27 @@ func TestLeases(t *testing.T) {
 		}
 	}
 }
+
+// A token in a text gives way to its lease, whatever is around it; a part of a token, or what nobody has sent, stays.
+func TestLeasesName(t *testing.T) {
+	l := NewLeases()
+	const hex, uuid, base64 = "0123456789abcdef0123456789abcdef", "4e2f2c3a-7d5b-4b59-9d53-2f6f0b8c1a77", "q83vEjRWeJq83vEjRWeJ+g=="
+	l.Send("c1", 1, hex)
+	l.Send("c2", 1, uuid)
+	l.Send("c2", 2, base64)
+	l.Send("c3", 1, "short")
+	for text, want := range map[string]string{
+		"held by " + hex: "held by c1#1",
+		hex:              "c1#1",
+		"lock: \"" + uuid + "\", then " + base64 + ".": "lock: \"c2#1\", then c2#2.",
+		"held by x" + hex:                          "held by x" + hex,
+		"held by short, not by one that is long":   "held by short, not by one that is long",
+		"held by fedcba9876543210fedcba9876543210": "held by fedcba9876543210fedcba9876543210",
+		"Ünïcödé " + hex + " ✓":                    "Ünïcödé c1#1 ✓",
+		"":                                         "",
+	} {
+		if got := l.Name(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
