@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,17 +59,19 @@ func TestMine(t *testing.T) {
 // A lock that breaks its process fails the test, with a report that says what happened, in which run, and where.
 func TestPlanted(t *testing.T) {
 	for name, want := range map[string][]string{
-		"panics":    {"panic: assignment to entry in nil map", "planted.panics"},
-		"deadlocks": {"the world did not go quiet", "a goroutine waits for a mutex that another holds", "planted.(*lock).ping", "can be a channel of capacity 1 instead"},
-		"spins":     {"the world did not go quiet within 5s", "planted.spins"},
-		"races":     {"fatal error: concurrent map writes", "planted.write"},
-		"leaks":     {"goroutines left behind", "planted.leaks", " a Locker that is an io.Closer is closed when its client is through with it: "},
-		"exits":     {"panic: the lock called runtime.Goexit, as t.FailNow and t.Fatal do; it must return an error instead", "failed in planted.exits"},
-		"dials":     {"the lock makes its own connections; it must use Env.Nodes, Env.Client or Env.Dial, ", "net.Dial is called in", "lockstep/clients/planted.dials.Acquire\n", "planted.go:"},
-		"connects":  {"the lock makes its own connections; it must use Env.Nodes, Env.Client or Env.Dial, ", "redis.NewClient is called in", "lockstep/clients/planted.connecting\n", "planted.go:"},
+		"panics":          {"panic: assignment to entry in nil map", "planted.panics"},
+		"deadlocks":       {"the world did not go quiet", "a goroutine waits for a mutex that another holds", "planted.(*lock).ping", "can be a channel of capacity 1 instead"},
+		"spins":           {"the world did not go quiet within 5s", "planted.spins"},
+		"races":           {"fatal error: concurrent map writes", "planted.write"},
+		"leaks":           {"goroutines left behind", "planted.leaks", " a Locker that is an io.Closer is closed when its client is through with it: "},
+		"is never made":   {"goroutines left behind", "planted.Locks.func1", "the function that makes the lock must return; "},
+		"is never closed": {"goroutines left behind", "planted.unclosable.Close", "Close of the lock must return; "},
+		"exits":           {"panic: the lock called runtime.Goexit, as t.FailNow and t.Fatal do; it must return an error instead", "failed in planted.exits"},
+		"dials":           {"the lock makes its own connections; it must use Env.Nodes, Env.Client or Env.Dial, ", "net.Dial is called in", "lockstep/clients/planted.dials.Acquire\n", "planted.go:"},
+		"connects":        {"the lock makes its own connections; it must use Env.Nodes, Env.Client or Env.Dial, ", "redis.NewClient is called in", "lockstep/clients/planted.connecting\n", "planted.go:"},
 
 		"grants nothing": {"panic: Acquire of planted.grants returned neither a lease nor an error; without a lease it must return an error, "},
-		"is not made":    {"panic: the function that makes the lock, planted.Locks.func1 (planted.go:", ", returned nil; it must return a clients.Locker"},
+		"is not made":    {"panic: the function that makes the lock, planted.Locks.func3 (planted.go:", ", returned nil; it must return a clients.Locker"},
 
 		"fails": {"the lock called t.Error or t.Fail; it must return an error or panic instead"},
 	} {
@@ -80,7 +83,7 @@ func TestPlanted(t *testing.T) {
 			if err == nil {
 				t.Errorf("the test passed:\n%s", out)
 			}
-			if name != "deadlocks" && name != "races" && name != "spins" {
+			if !slices.Contains([]string{"deadlocks", "races", "spins", "is never made", "is never closed"}, name) {
 				_, report, _ := strings.Cut(string(out), "the run did not end: ")
 				report, _, _ = strings.Cut(report, "see it again: ")
 				if n := strings.Count(report, "\n"); n > 12 {

@@ -27,6 +27,8 @@ func Locks() []clients.Lock {
 		{Name: "deadlocks", About: "holds a mutex while it waits for the network", New: plant(deadlocks)},
 		{Name: "spins", About: "never gives up the processor", New: plant(spins)},
 		{Name: "races", About: "writes a map from two goroutines", New: plant(races)},
+		{Name: "is never made", About: "waits for ever where it is made", New: func(clients.Env) clients.Locker { select {} }},
+		{Name: "is never closed", About: "waits for ever where it is closed", New: func(e clients.Env) clients.Locker { return unclosable{clients.NewSingle(e)} }},
 		{Name: "leaks", About: "leaves a goroutine behind", New: plant(leaks)},
 		{Name: "exits", About: "ends its goroutine as t.FailNow does", New: plant(exits)},
 		{Name: "spawns", About: "leaves a process behind", New: plant(spawns)},
@@ -64,6 +66,10 @@ func (l *lock) Acquire(ctx context.Context, name string, ttl time.Duration) (cli
 	l.flaw(l)
 	return l.Locker.Acquire(ctx, name, ttl)
 }
+
+type unclosable struct{ clients.Locker }
+
+func (unclosable) Close() error { select {} }
 
 func panics(*lock) {
 	go func() {

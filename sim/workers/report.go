@@ -65,7 +65,15 @@ func (r *Report) bounded() *Report {
 }
 
 // wayOut says how to stop code that runs on after its job has ended.
-const wayOut = "a Locker that is an io.Closer is closed when its client is through with it: that is where a lock ends what it started"
+func (r *Report) wayOut() string {
+	switch {
+	case strings.Contains(r.Stacks, "lockstep/clients.NewWorker"):
+		return "the function that makes the lock must return; it may wait only for replies, and by the clocks of Env"
+	case strings.Contains(r.Stacks, "lockstep/clients.(*Worker).Close"):
+		return "Close of the lock must return; it may wait only for replies, and by the clocks of Env"
+	}
+	return "a Locker that is an io.Closer is closed when its client is through with it: that is where a lock ends what it started"
+}
 
 // noMutex says what a lock can do that makes others wait while it waits for a reply.
 const noMutex = "virtual time stands still while a goroutine waits for a mutex; what is held across I/O or a wait can be a channel of capacity 1 instead"
@@ -237,7 +245,7 @@ func (r *Report) String() string {
 	}
 	switch {
 	case r.Reason == sim.LeftBehind:
-		fmt.Fprintln(&b, wayOut)
+		fmt.Fprintln(&b, r.wayOut())
 	case strings.Contains(r.Reason, waitsForMutex+" that"):
 		fmt.Fprintln(&b, noMutex)
 	}
