@@ -312,7 +312,6 @@ func ParseFault(s string) (Fault, error) {
 	return f, nil
 }
 
-// errForm says that a fault does not have its form.
 // SetsClock reports whether a fault makes a clock of its target wrong. The fault may be nil.
 func SetsClock(f Fault) bool {
 	switch f.(type) {
@@ -322,6 +321,7 @@ func SetsClock(f Fault) bool {
 	return false
 }
 
+// errForm says that a fault does not have its form.
 var errForm = errors.New("wrong form")
 
 func parseFault(words []string) (Fault, error) {
