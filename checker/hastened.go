@@ -57,9 +57,10 @@ func (ix *index) hastenedByNode(k facts.Life) bool {
 	return ahead > facts.Rounding && end.At < k.Timed+ix.Meta.TTL && end.At+ahead >= k.Timed+ix.Meta.TTL
 }
 
-// hastenedByClients returns the fault because of which a client took over another's key too early: the clock of the one was ahead of
-// that of the other, by at least the rest of the lease. It returns -1 if there is none. The owner made the date when it asked, at most a
-// twentieth of the TTL before it sent the command. A key whose own deadline is a TTL away contains no date: it expires.
+// hastenedByClients returns the fault because of which a client took over another's key too early: its clock was ahead of the owner's
+// by at least the rest of the lease. It returns -1 if there is none. The history does not show when the owner made the date: it is taken
+// to be when its acquire began, but at most a twentieth of the TTL before it sent the command. A key that expires within a TTL needs no
+// date.
 func (ix *index) hastenedByClients(k facts.Life) int {
 	owner := history.Client(k.Label)
 	set := ix.Events[k.From]

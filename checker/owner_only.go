@@ -11,13 +11,13 @@ import (
 
 // ownerOnly finds the commands of one client that deleted, overwrote or re-timed a living key of another client's lease. A
 // command that compares before it acts, in one step, is not affected by a pause or a delay. So these are never to blame. A wrong clock
-// of a client is, if the value of the key is a date that clients write and read by their clocks. A command that asks the node for the
+// of a client is to blame if the value of the key is a date that clients write and read by their clocks. A command that asks the node for the
 // time can find that a lease is over because the node's clock is wrong: then the key has gone as if it had expired, and it is for lease
 // exclusion to say what comes of that.
 //
 // A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still exists:
-// a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its value may be the time of its end, which
-// the history does not show. Effects that a server replicates from its primary belong to no client.
+// a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its value may be the time of
+// its end, which the history does not show. Effects that a server replicates from its primary belong to no client.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{history.Over: "overwrote", history.Retime: "re-timed", history.Delete: "deleted"}
 	var found []Violation

@@ -306,13 +306,13 @@ func (b *bench) sumUp(t *testing.T) {
 	if n, apply := proved(ended); float64(n) < b.atLeast*float64(apply) {
 		hint := "Is it like " + strings.Join(b.like, ", ") + "? See scenarios.Like."
 		if refused := refusedIn(ended); len(refused) > 0 {
-			hint = "Lockstep does not simulate " + strings.Join(refused, ", ") + "; real Redis has it: see scenarios.OnRedis."
+			hint = "Lockstep does not simulate " + strings.Join(refused, ", ") + "; real Redis does: see scenarios.OnRedis."
 		}
 		t.Errorf("%d of the %d runs that apply to this lock prove something; at least %.0f %% must. %s", n, apply, 100*b.atLeast, hint)
 	}
 }
 
-// refusedIn lists the commands that the lock sent and simulated nodes lack.
+// refusedIn lists the commands that the lock sent and that simulated nodes lack.
 func refusedIn(outcomes []*play.Outcome) []string {
 	all := map[string]bool{}
 	for _, o := range outcomes {

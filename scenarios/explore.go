@@ -18,8 +18,8 @@ import (
 // Explore searches for failures that [Test] does not cover. It starts from calm runs, in which nothing goes wrong: two clients
 // contend for the lock, write and release, on the servers that its reference needs; see [Shaped]. The reference is the lock that
 // yours is like; see [Like]. There is one calm run for each [search.Workload] that suits the reference, or, with [From], for each run
-// of a scenario file. Explore injects faults into a calm run. A perturbation is a fault at one moment of it, and a plan is a set of perturbations; see [script.Kinds] and
-// [Within].
+// of a scenario file. Explore injects faults into a calm run. A perturbation is a fault at one moment of it, and a plan is a set of
+// perturbations; see [script.Kinds] and [Within].
 //
 // Explore plays every plan with one perturbation, with the seed of [Seed]. If none of them fails, it makes walks, which add up to
 // eight perturbations at random, as lockstep explore --runs does. All of this is the same every time; [Hunt] adds plans that are

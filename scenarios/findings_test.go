@@ -124,8 +124,8 @@ func TestFindingErrors(t *testing.T) {
 	}
 }
 
-// Every library goes through the catalogue to its end. What is said of a library is what its runs show, what is said to repair it does, and what its runs show is said: of every
-// library in every run of the catalogue that it takes part in.
+// Every library goes through the catalogue to its end. What is said of a library is what its runs show, what is said to repair it does, and what
+// its runs show is said: of every library in every run of the catalogue that it takes part in.
 func TestFindings(t *testing.T) {
 	asLibraryWorker()
 	if testing.Short() {

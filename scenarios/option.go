@@ -81,8 +81,8 @@ func add[T comparable](to, more []T) []T {
 // catalogue, and must keep every property that one of them keeps there. If a scenario has no run of a reference, your lock is
 // played in the run of the lock that the reference is like: fenced, watchdog and single-extend are like single, and
 // redlock-extend is like redlock. It is also played in all runs of single-extend or redlock-extend, if it is like single or
-// redlock: they do not apply unless it extends its leases. If the runs of two references differ only in what is expected, your lock is played once. The
-// default is single, a lock on one Redis node.
+// redlock: they do not apply unless it extends its leases. If the runs of two references differ only in what is expected, your lock is played
+// once. The default is single, a lock on one Redis node.
 func Like(locks ...string) Option {
 	return option("Like", func(o *options) { o.like = add(o.like, locks) })
 }

@@ -211,7 +211,7 @@ func (w waiting) Acquire(ctx context.Context, name string, ttl time.Duration) (c
 	return w.Locker.Acquire(ctx, name, ttl)
 }
 
-// A lock that sends a command of redis-server that simulated nodes lack, is not to blame for what comes of that, and is not SAFE either.
+// A lock that sends a command of redis-server which simulated nodes lack is not to blame for what follows, and is not SAFE either.
 func TestRefusedCommandProvesNothing(t *testing.T) {
 	play.QuietRedis()
 	for _, test := range []struct {

@@ -221,13 +221,14 @@ func (n *narrator) obstacles(from, to int) {
 	}
 }
 
-// soon reports whether event i is in the first half of the time between two others.
+// soon reports whether event i is in the first half of the time between two others. A key that was set later was not in the way for most
+// of that time, and explains little.
 func (n *narrator) soon(i, from, to int) bool {
 	return from < i && i < to && 2*(n.event(i).At-n.event(from).At) < n.event(to).At-n.event(from).At
 }
 
-// tooLong says by which command event i gave a key of a client a longer TTL than the one for which the lock was asked, and cites that
-// command. It returns "" if the TTL was not longer.
+// tooLong says that event i gave a key of a client a longer TTL than the client had asked for, and by which command; it also returns that
+// command. The text is empty if the TTL was not longer.
 func (n *narrator) tooLong(client string, i int) (text string, command []int) {
 	e, asked := n.event(i), n.f.Meta.TTL
 	if e.By != client || e.Until <= 0 || e.Until == history.NoEnd {

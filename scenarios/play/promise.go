@@ -33,9 +33,9 @@ type BrokenClaim struct {
 //
 // A violation for which the environment broke no assumption is the lock's own fault. It breaks the claim even in a run
 // that otherwise proves nothing, unless the reason is that code kept running during a pause, or that the lock sent a command that
-// Lockstep does not simulate: then that may have caused the violation. The same applies to violations that the lock is claimed to survive. A lock that set no key because the run is about
-// the shard of another key has broken nothing either, nor has one whose client works for longer than its lease, or does not learn that
-// its key is gone, because the lock cannot extend it.
+// Lockstep does not simulate: then that may have caused the violation. The same applies to violations that the lock is claimed to survive. A lock
+// that set no key because the run is about the shard of another key has broken nothing either, nor has one whose client works for longer than its
+// lease, or does not learn that its key is gone, because the lock cannot extend it.
 func (o *Outcome) Broken() []BrokenClaim {
 	if len(o.Result.Violations) == 0 || o.elsewhere() {
 		return nil

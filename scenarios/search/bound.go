@@ -50,7 +50,8 @@ type Level struct {
 }
 
 // Bound plays every plan with up to k perturbations: those of [Ordered], or, with [Search.Fixed], those of [Sites], of which there are
-// fewer. Both are determined again in each perturbed run: the second perturbation may hit a consequence of the first. It leaves out plans whose result is known:
+// fewer. Both are determined again in each perturbed run: the second perturbation may hit a consequence of the first. It leaves out plans whose
+// result is known:
 //
 //   - Sets have no order. Faults of two processes commute, as do messages to two nodes, and each set is played once.
 //   - If the runs of two plans are equal except for the faults, only one of the plans is extended.

@@ -160,8 +160,8 @@ func TestLimitsOfRunsThatDoNotEnd(t *testing.T) {
 }
 
 // Redlock on three nodes trusts a lease for 10 s - 1 % - 2 ms = 9.898 s by the clock of its client. Work of 9.89 s is over just before that. If
-// the client's clock is slow by x, the lease ends at 9.898 s / (1 - x), and the rival, which asks at 10.02 s, is granted the lock on a majority about 2 ms later:
-// x = 1 - 9.898 / 10.022 = 1.24 %. The allowance of 1 % is harmless. A wrong clock of one node of three is harmless, too.
+// the client's clock is slow by x, the lease ends at 9.898 s / (1 - x), and the rival, which asks at 10.02 s, is granted the lock on a majority
+// about 2 ms later: x = 1 - 9.898 / 10.022 = 1.24 %. The allowance of 1 % is harmless. A wrong clock of one node of three is harmless, too.
 func TestLimitsOfDriftAreThoseOfTheory(t *testing.T) {
 	s := sheetOf(t, &Search{}, Shape{Lock: "redlock", Nodes: 3, Workload: Once, Work: 9890 * time.Millisecond}, "drift", "jump")
 	slow := row(t, s, "drift slow")

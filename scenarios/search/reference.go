@@ -27,7 +27,8 @@ import (
 //
 // Without any one of these rules correct locks would be accused. The same plan may hit another operation of the reference, or none. If
 // a violation takes two faults, no plan with one perturbation shows it. And the order of messages may save the reference in all of
-// these runs, as it saves a lock that asks all nodes in the same order from one wrong clock. A violation of the property tokens that comes with a broken assumption is also excused if the reference has no tokens.
+// these runs, as it saves a lock that asks all nodes in the same order from one wrong clock. A violation of the property tokens that comes with a
+// broken assumption is also excused if the reference has no tokens.
 type Reference struct {
 	Lock string
 

@@ -229,7 +229,8 @@ func (f *finder) over(client string, at time.Duration) time.Duration {
 
 // betweenRequests adds what can happen to a client while it waits for a reply on which its next request, or the new end of its lease,
 // depends: what the reply says may no longer be true when the client reads it. Requests that set the key of a lease are left to
-// [finder.events]. On the last reply to any other operation than an acquire or an extension, nothing depends.
+// [finder.events]. Nothing depends on the last reply in any operation other than an acquire
+// or an extension.
 func (f *finder) betweenRequests() {
 	type link struct{ client, node string }
 	number := map[link]int{}      // of the requests that have arrived, those with which a connection begins included

@@ -106,8 +106,8 @@ type Event struct {
 	Lease   string `json:"lease,omitempty"` // the lease concerned, named after its owner: c1#2 is the second that c1 asked for
 
 	// Until is an end. For an ok acquire: that of the lease, by the steady clock of Process since the start of the run (NoEnd if
-	// the lease has none). For an extend: the end of the lease if it has changed, whatever the outcome. For set, over and retime: that of the key, by the wall clock of Process since the start of the run
-	// (NoEnd if the key has none); for expire, delete and lose: the end that the key had.
+	// the lease has none). For an extend: the end of the lease if it has changed, whatever the outcome. For set, over and retime: that of the key,
+	// by the wall clock of Process since the start of the run (NoEnd if the key has none); for expire, delete and lose: the end that the key had.
 	Until time.Duration `json:"until,omitempty"`
 	// Sent is when the message that caused this event was sent (State by a client, Message).
 	Sent time.Duration `json:"sent,omitempty"`

@@ -119,8 +119,8 @@ func (l *Leases) akin(client string, matches func(b *claim, token string) bool) 
 
 // Set returns the lease that a key stands for after a request, sent by a client during its acquire number id, has set it to
 // values, and the value that says so. That is the lease of the token that is one of the values or is contained in one, unless the
-// token is left from an earlier acquire. Values without a token stand for a lease if the request takes a lock, which is SET with NX, or GETSET of a key that stood for a lease;
-// otherwise the lease is "".
+// token is left from an earlier acquire. Values without a token stand for a lease if the request takes a lock, which is SET with NX, or GETSET of
+// a key that stood for a lease; otherwise the lease is "".
 //
 // A string has one value. Of the values of a hash or a list, the token with which the client asked last comes first, then another
 // of its own, then any.

@@ -20,7 +20,7 @@ import (
 // source says where the source of the program of guests is, and what it is.
 var source struct {
 	dir   string // empty if it is not known
-	test  bool   // a test, and no main package
+	test  bool   // a test, not a main package
 	known bool   // it contains only locks of this project
 }
 
