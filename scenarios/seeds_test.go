@@ -33,12 +33,15 @@ var byChanceOf = []chanceOf{
 		"in 2 of 500 seeds the first Acquire of c2 lasts until n3 is back, at 15 s"},
 	{"extend-other-ttl/single-extend/no-reply", []string{"redislock", "redislock-linear"}, checker.Unsafe, 0,
 		"redislock measures a lease from the reply: in 1 of 500 seeds c2 asks in the millisecond between the end of the key and that of the lease"},
+	{"ttl-fraction/single", countsFromReply, checker.Unsafe, 0, "the same, in 2 of 500 seeds"},
+	{"ttl-fraction/single-extend/extended", countsFromReply, checker.Unsafe, 1, "the same, in 5 of 500 seeds"},
 	{"split-brain/single/later", retrying, checker.Unsafe, 1, "the delays between the attempts of redsync are random, and their sum may be longer than is allowed"},
 }
 
 var (
-	failFast = []string{"redsync-fail-fast"}
-	retrying = []string{"redsync", "redsync-fail-fast", "redsync-setnx-extend", "redsync-timeout"}
+	failFast        = []string{"redsync-fail-fast"}
+	countsFromReply = []string{"redislock", "redislock-no-retries"}
+	retrying        = []string{"redsync", "redsync-fail-fast", "redsync-setnx-extend", "redsync-timeout"}
 )
 
 type chanceOf struct {
