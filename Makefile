@@ -23,7 +23,7 @@ build: ## build the program: out/lockstep
 	$(GO) build -o $(BIN) ./cmd/lockstep
 
 .PHONY: check
-check: ## what to run before each commit: format, vet, staticcheck, and go test -short; under two minutes
+check: ## what to run before each commit: format, vet, staticcheck, and go test -short; two to three minutes on two cores
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change these"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
