@@ -163,11 +163,11 @@ func (ix *index) primaries() map[string][]facts.Stretch {
 // stands returns when a key was in everybody's way and could not have been removed. An empty stretch means never. The stretch
 // begins
 //
-//   - with the key, if its lease was obtained; it ends when the lease is released, when its owner stops trying to release it
-//     although the node was in reach, or when the lease is over and only the key has no end;
+//   - with the key, if its lease was obtained while the key was there; it ends when the lease is released, when its owner stops
+//     trying to release it although the node was in reach, or when the lease is over and only the key has no end;
 //   - when the owner crashed, was paused, or could not reach the node, or the node was down, because the owner may then have
 //     missed its chance to remove the key;
-//   - if the lease was not obtained, when a message to the node was lost or late that may have been the one to remove the key, or
+//   - if the lease was not obtained, or only after the key had gone, when a message to the node was lost or late that may have been the one to remove the key, or
 //     a reply that the client waits for before it sends that message, such as NOSCRIPT;
 //   - when the key outlived its time, because the clock of the node was wrong.
 func (d *dearth) stands(k facts.Life) facts.Stretch {
@@ -184,7 +184,7 @@ func (d *dearth) stands(k facts.Life) facts.Stretch {
 		s.From = max(t.From, begin)
 	}
 	s.From = min(s.From, max(begin, k.Overdue()))
-	if ix.Lease(k.Label) != nil {
+	if l := ix.Lease(k.Label); l != nil && s.To > l.Granted {
 		s.To = min(s.To, ix.forfeited(k))
 		if back, ok := d.letGo(k); !ok {
 			s.From = begin

@@ -200,7 +200,7 @@ func standsAt(h *history.History, server string, t time.Duration) bool {
 		if promise != history.NoEnd {
 			hindered = min(hindered, timed+promise+promise/100+10*time.Millisecond)
 		}
-		handed := slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease })
+		handed := slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease && h.Events[grantOracle(h, j)].At < end })
 		for _, e := range h.Events {
 			between := e.By == owner && e.Process == server || e.By == server && e.Process == owner && e.Word != requestOracle(h, i)
 			if handed || e.Kind != history.Message || !between {
