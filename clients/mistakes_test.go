@@ -1,6 +1,7 @@
 package clients_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -69,6 +70,21 @@ func fencedInTurn(ttl time.Duration, seconds float64) func(*stage, clients.New, 
 		s.client("c1", func(c *client) { first = c.at(0, build(c.env), ttl).(clients.Fenced).Fence() })
 		s.client("c2", func(c *client) { done(c.at(seconds, build(c.env), ttl).(clients.Fenced).Fence() <= first) })
 	}
+}
+
+// cancelled has the context of an acquire end before the request arrives. The key must not stay there for another client to find.
+func cancelled(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		c.env.Nodes[0].Ping(c.ctx) // it connects before the delay
+		c.Until(1500 * time.Millisecond)
+		ctx, cancel := context.WithCancel(c.ctx)
+		c.env.Clock.AfterFunc(500*time.Millisecond, cancel)
+		lease, _ := build(c.env).Acquire(ctx, "lock", 10*time.Second)
+		if lease != nil {
+			lease.Release(c.ctx)
+		}
+	})
+	s.client("c2", func(c *client) { done(c.at(8, build(c.env), 10*time.Second) == nil) })
 }
 
 // lateRelease has a client outlive its lease, and release it: harm is done if that succeeds.
@@ -291,7 +307,9 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil)
 		})
 	}},
-	"single-release-told-ok": {play: lateRelease},
+	"single-clean-up-cancelled": {later: []string{"delay c1->n1 1s"}, play: cancelled},
+	"single-goes-on":            {later: []string{"delay c1->n1 1s"}, play: cancelled},
+	"single-release-told-ok":    {play: lateRelease},
 
 	"redlock-recount": {nodes: 3, faults: []string{"cut c1-n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) { done(c.at(0, build(c.env), 10*time.Second) != nil) })

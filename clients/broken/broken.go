@@ -6,7 +6,7 @@
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
 // catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
 // single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha,
-// single-token-in-locker, redlock-extend-of-granted, redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates,
+// single-token-in-locker, single-clean-up-cancelled, single-goes-on, redlock-extend-of-granted, redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates,
 // watchdog-from-reply, watchdog-by-wall, fenced-hour, fenced-after.
 package broken
 
@@ -62,6 +62,8 @@ func Mistakes() []clients.Lock {
 		staleCleanup,
 		reentrant,
 		tokenInLocker,
+		cleanUpCancelled,
+		goesOn,
 		releaseToldOK,
 		releaseForce,
 		evalsha,

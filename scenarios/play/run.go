@@ -377,6 +377,11 @@ func (l *leftovers) close() {
 func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Duration) {
 	switch step := step.(type) {
 	case script.Acquire:
+		if step.Cancelled > 0 {
+			var stop func()
+			ctx, stop = w.CancelAfter(ctx, step.Cancelled)
+			defer stop()
+		}
 		w.Acquire(ctx, step.Within, step.Every)
 	case script.Extend:
 		w.Extend(ctx, step.TTL)

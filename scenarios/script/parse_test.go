@@ -333,7 +333,7 @@ func TestParseErrors(t *testing.T) {
 		{"unknown step", after + "  acquire\n  puase 15s\n" + run, `5: unknown step "puase"; the steps are ` + steps + ` (did you mean "pause"?)`},
 		{"fault in the lane of a client", after + "  crash n1\n" + run, `4: unknown step "crash"; the steps are ` + steps},
 		{"unknown step in a run", head + run + "client c2\n  aquire\n", `12: unknown step "aquire"; the steps are ` + steps + ` (did you mean "acquire"?)`},
-		{"step with too much", after + "  acquire 5s\n" + run, `4: cannot read "acquire 5s"; write acquire [within DURATION [every DURATION]]`},
+		{"step with too much", after + "  acquire 5s\n" + run, `4: cannot read "acquire 5s"; write acquire [within DURATION [every DURATION]] [cancelled after DURATION]`},
 		{"step with too little", after + "  pause\n" + run, `4: cannot read "pause"; write pause DURATION`},
 		{"bad duration", after + "  sleep 5sec\n" + run, `4: "5sec" must be a duration such as 15s, 1500ms or 2m`},
 		{"negative duration", after + "  acquire within -5s\n" + run, "4: duration -5s is negative; write 0s or more"},

@@ -15,9 +15,11 @@ type Step interface {
 }
 
 // Acquire asks for the lock. If Within is above zero, the client retries, after short pauses, until it has the lock or that much
-// time has passed; otherwise it tries once. If Every is above zero, tries begin at multiples of it, counted from the first.
+// time has passed; otherwise it tries once. If Every is above zero, tries begin at multiples of it, counted from the first. If
+// Cancelled is above zero, its context ends that long after the step began, unless it has returned: as in a handler whose client
+// goes away, or waits no longer.
 type Acquire struct {
-	Within, Every time.Duration
+	Within, Every, Cancelled time.Duration
 }
 
 // Release gives back the newest lease of the client, even if it no longer holds. If Cancelled is set, its context is done: as in
@@ -107,12 +109,14 @@ type When struct {
 }
 
 func (s Acquire) String() string {
-	if s.Within == 0 {
-		return "acquire"
-	}
-	text := "acquire within " + history.FormatDuration(s.Within)
-	if s.Every != 0 {
-		text += " every " + history.FormatDuration(s.Every)
+	text := "acquire"
+	for _, part := range []struct {
+		word string
+		d    time.Duration
+	}{{" within ", s.Within}, {" every ", s.Every}, {" cancelled after ", s.Cancelled}} {
+		if part.d != 0 {
+			text += part.word + history.FormatDuration(part.d)
+		}
 	}
 	return text
 }

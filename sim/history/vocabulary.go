@@ -11,7 +11,7 @@ import (
 // operations are what clients invoke; remarks are events of clients without an invocation.
 var (
 	operations = []string{Acquire, Release, Write, Read, Check, Extend, Update, Enter, Increment, Wait}
-	remarks    = []string{Exit, Renew, Lost, Unpaused}
+	remarks    = []string{Exit, Renew, Lost, Cancel, Unpaused}
 )
 
 // ops lists the operations of each kind of event.
