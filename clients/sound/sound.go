@@ -18,5 +18,6 @@ func Locks() []clients.Lock {
 		renewed,
 		shuffled,
 		askedTwice,
+		queue,
 	}
 }
