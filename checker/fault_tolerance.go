@@ -33,8 +33,8 @@ func faultTolerance(ix *index) []Violation {
 		if a.client == ix.Meta.Probe || a.To-a.From <= ix.maxWait() {
 			continue
 		}
-		if d == nil {
-			d = newDearth(ix, "")
+		if d == nil || d.lock != a.lock {
+			d = newDearth(ix, a.lock, "")
 		}
 		if found := d.needs(a); len(found) > 0 {
 			ix.misled(found)
@@ -96,17 +96,18 @@ func (n need) nodes(ix *index) string {
 // A dearth records which nodes were missing when.
 type dearth struct {
 	ix       *index
+	lock     string
 	primary  map[string][]facts.Stretch // by server: when it accepted the writes of its group
 	down     map[string][]facts.Stretch // by server
-	occupied map[string][]facts.Stretch // by node: keys that nobody could have removed
+	occupied map[string][]facts.Stretch // by node: keys of this lock that nobody could have removed
 	hindered map[facts.Direction][]facts.Stretch
 	astray   map[facts.Direction][]int // messages that were dropped, or took so long that the other end counts as out of reach
 }
 
-// newDearth makes a dearth from the view of a client, whose clock may mislead it about the end of a lease; if client is empty,
+// newDearth makes a dearth of a lock from the view of a client, whose clock may mislead it about the end of a lease; if client is empty,
 // from that of a client with a right clock.
-func newDearth(ix *index, client string) *dearth {
-	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]facts.Stretch{}, occupied: map[string][]facts.Stretch{}, hindered: map[facts.Direction][]facts.Stretch{}, astray: map[facts.Direction][]int{}}
+func newDearth(ix *index, lock, client string) *dearth {
+	d := &dearth{ix: ix, lock: lock, primary: ix.primaries(), down: map[string][]facts.Stretch{}, occupied: map[string][]facts.Stretch{}, hindered: map[facts.Direction][]facts.Stretch{}, astray: map[facts.Direction][]int{}}
 	for i, e := range ix.Events {
 		if e.Kind == history.Message && (e.Op == history.Drop || ix.OutOfReach(e.At-e.Departure())) {
 			link := facts.Direction{From: e.By, To: e.Process}
@@ -117,6 +118,9 @@ func newDearth(ix *index, client string) *dearth {
 		d.down[p] = facts.Merge(append(ix.Stretches(ix.Outages[p]), ix.Stretches(ix.Pauses[p])...))
 	}
 	for _, k := range ix.Lives {
+		if l := ix.Lease(k.Label); l != nil && l.Lock != lock {
+			continue // a key of another lock is in nobody's way
+		}
 		for _, s := range append(ix.misread(k, client), d.stands(k)) {
 			for _, p := range d.primary[k.Node] {
 				if max(s.From, p.From) < min(s.To, p.To) {
@@ -257,7 +261,7 @@ func (ix *index) misled(needs []need) {
 	keys := slices.DeleteFunc(slices.Clone(ix.Lives), func(k facts.Life) bool { return len(ix.misread(k, client)) == 0 })
 	var still []need
 	if len(keys) > 0 {
-		still = newDearth(ix, client).needs(needs[0].ask)
+		still = newDearth(ix, needs[0].lock, client).needs(needs[0].ask)
 	}
 	for n := range needs {
 		needs[n].broken = None

@@ -307,6 +307,14 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil)
 		})
 	}},
+	"single-one-key": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { c.at(0, build(c.env), 10*time.Second) })
+		s.client("c2", func(c *client) {
+			c.Until(time.Second)
+			_, err := build(c.env).Acquire(c.ctx, "other", 10*time.Second)
+			done(err != nil)
+		})
+	}},
 	"single-clean-up-cancelled": {later: []string{"delay c1->n1 1s"}, play: cancelled},
 	"single-goes-on":            {later: []string{"delay c1->n1 1s"}, play: cancelled},
 	"single-release-told-ok":    {play: lateRelease},

@@ -126,6 +126,9 @@ func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	return err
 }
 
+// Use has the client ask for the lock of another name from now on. It must not have a lease.
+func (w *Worker) Use(name string) { w.lock = name }
+
 // Acquire asks for the lock. It retries until it has the lock or within has passed on the steady clock; if within is zero, it
 // tries once. Tries begin at multiples of every, counted from the first, unless the last try is still in progress then. If every
 // is zero, it sleeps for a hundredth of the TTL between two tries. That delay is never random: a lock that needs randomness

@@ -3,11 +3,12 @@
 //
 // [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
-// looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
-// catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
+// looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that catch them:
+// single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
 // single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha,
-// single-token-in-locker, single-clean-up-cancelled, single-goes-on, redlock-extend-of-granted, redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates,
-// watchdog-from-reply, watchdog-by-wall, fenced-hour, fenced-after.
+// single-token-in-locker, single-clean-up-cancelled, single-goes-on, single-one-key, redlock-extend-of-granted,
+// redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-from-reply, watchdog-by-wall, fenced-hour,
+// fenced-after.
 package broken
 
 import (
@@ -64,6 +65,7 @@ func Mistakes() []clients.Lock {
 		tokenInLocker,
 		cleanUpCancelled,
 		goesOn,
+		oneKey,
 		releaseToldOK,
 		releaseForce,
 		evalsha,

@@ -18,7 +18,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// LockName is the lock that all clients of a scenario contend for.
+// LockName is the lock that the clients of a scenario contend for, unless their lanes name another.
 const LockName = "lock"
 
 // Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or reports a panic of the
@@ -376,6 +376,8 @@ func (l *leftovers) close() {
 
 func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Duration) {
 	switch step := step.(type) {
+	case script.Lock:
+		w.Use(step.Name)
 	case script.Acquire:
 		if step.Cancelled > 0 {
 			var stop func()

@@ -127,10 +127,12 @@
 //
 // # The steps of a client
 //
+//	lock NAME             at the beginning of a lane: ask for the lock of this name, instead of for that named lock
 //	acquire               ask for the lock, once; a client that releases it at the instant at which it was obtained has held
 //	                      it at no instant, so let the client sleep or write in between
 //	acquire within D      retry until the lock is obtained or D has passed
 //	acquire within D every D  the same, with the second D between the beginnings of tries
+//	acquire ... cancelled after D  the context of the acquire ends D after it began, if it has not returned by then
 //	extend                ask for the newest lease to end one TTL from now
 //	extend D              ask for it to end D from now, which may be sooner or later than its present end; the run does not
 //	                      apply to a lock that extends only by the TTL with which it acquired (clients.ErrFixedTTL)

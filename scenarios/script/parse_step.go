@@ -26,6 +26,7 @@ var stepForms = map[string]string{
 	"enter":     "enter",
 	"extend":    "extend [DURATION]",
 	"increment": "increment [within DURATION]",
+	"lock":      "lock NAME",
 	"pause":     "pause DURATION",
 	"read":      "read",
 	"release":   "release [cancelled]",
@@ -69,6 +70,8 @@ func parseClientStep(words []string) (Step, error) {
 		return Stay{}, nil
 	case verb == "repeat" && len(args) >= 2:
 		return parseRepeat(args)
+	case verb == "lock" && len(args) == 1:
+		return Lock{Name: args[0]}, checkValue(args[0])
 	case verb == "read" && len(args) == 0:
 		return Read{}, nil
 	case verb == "check" && len(args) == 0:
@@ -135,6 +138,8 @@ func parseRepeat(words []string) (Step, error) {
 		return nil, fmt.Errorf("cannot repeat %q: a repeat cannot contain another", step)
 	case Until:
 		return nil, fmt.Errorf("cannot repeat %q: it does nothing the second time", step)
+	case Lock:
+		return nil, fmt.Errorf("cannot repeat %q: it is the first step of a lane", step)
 	case Stay:
 		return nil, fmt.Errorf("cannot repeat %q: it is the last step of a lane", step)
 	}

@@ -14,6 +14,12 @@ type Step interface {
 	String() string
 }
 
+// Lock has the client ask for the lock of this name from now on. It can only be the first step of a lane. The name of the lock is
+// "lock" otherwise.
+type Lock struct {
+	Name string
+}
+
 // Acquire asks for the lock. If Within is above zero, the client retries, after short pauses, until it has the lock or that much
 // time has passed; otherwise it tries once. If Every is above zero, tries begin at multiples of it, counted from the first. If
 // Cancelled is above zero, its context ends that long after the step began, unless it has returned: as in a handler whose client
@@ -151,6 +157,7 @@ func (s Write) String() string {
 
 func (Enter) String() string     { return "enter" }
 func (Stay) String() string      { return "stay" }
+func (s Lock) String() string    { return "lock " + s.Name }
 func (s Update) String() string  { return "update " + s.Word }
 func (s Repeat) String() string  { return fmt.Sprintf("repeat %d %s", s.N, s.Step) }
 func (Read) String() string      { return "read" }
