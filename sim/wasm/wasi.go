@@ -50,8 +50,8 @@ const (
 // firstFD is the first descriptor of a connection. Lower ones are files, of which a guest has only the standard ones.
 const firstFD = 1000
 
-// monotonicBase is what the monotonic clock of a guest shows at the start of the run. Go requires that it is not 0.
-const monotonicBase = time.Hour
+// MonotonicBase is what the monotonic clock of a guest shows at the start of the run. Go requires that it is not 0.
+const MonotonicBase = time.Hour
 
 // mostOutput says how much of a guest's output is kept: at least this many of its last bytes, and at most twice as many.
 const mostOutput = 64 << 10
@@ -116,7 +116,7 @@ var functions = []function{
 }
 
 func clockTimeGet(in *Instance, m api.Memory, a []uint64) uint32 {
-	t := uint64(monotonicBase + in.machine.Steady())
+	t := uint64(MonotonicBase + in.machine.Steady())
 	if uint32(a[0]) == clockRealtime {
 		t = uint64(in.machine.Wall().UnixNano())
 	}
@@ -160,7 +160,7 @@ func pollOneoff(in *Instance, m api.Memory, a []uint64) uint32 {
 			if binary.LittleEndian.Uint32(s[16:]) == clockRealtime {
 				return errnoNotSup // Go never asks for it, and wasi-libc does so only to sleep by CLOCK_REALTIME
 			}
-			d -= monotonicBase + in.machine.Steady()
+			d -= MonotonicBase + in.machine.Steady()
 		}
 		looks = looks || d <= 0
 		if at := in.machine.Steady() + max(d, 0); due < 0 || at < due {
