@@ -221,10 +221,11 @@ func (in *Instance) run(m *Module) error {
 	case errors.As(err, &exit):
 		return &ExitError{Code: exit.ExitCode(), Full: in.full(), Output: string(in.output)}
 	}
-	if reason, rest, _ := strings.Cut(err.Error(), "\n"); in.full() {
-		return fmt.Errorf("%s, %s\n%s\n%s", reason, fullMemory, rest, in.output)
+	reason, stack, _ := strings.Cut(strings.TrimPrefix(err.Error(), "module[] function[_start] failed: "), "\n")
+	if in.full() {
+		reason += ", " + fullMemory
 	}
-	return fmt.Errorf("%w\n%s", err, in.output)
+	return fmt.Errorf("%s\n%s\n%s", reason, in.output, stack)
 }
 
 // measured is a memory that knows its size.
