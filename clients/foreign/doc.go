@@ -3,11 +3,3 @@
 // [clients.Locker] like any other: it has the clocks, the randomness and the network of its [clients.Env], in simulation and on
 // real servers.
 package foreign
-
-import "strings"
-
-// Prefix begins the name of a foreign lock; the path of its file follows.
-const Prefix = "wasm:"
-
-// Is reports whether a name is that of a foreign lock.
-func Is(name string) bool { return strings.HasPrefix(name, Prefix) }

@@ -19,12 +19,15 @@ import (
 // largestFile is the largest size of a module, in bytes.
 const largestFile = 256 << 20
 
-// Find returns the lock with a name, which begins with [Prefix]. The error says what is wrong with its file.
+// Find returns the lock with a name, which begins with [clients.WasmPrefix]. The error says what is wrong with its file.
 func Find(name string) (clients.New, error) {
-	file := strings.TrimPrefix(name, Prefix)
+	if err := clients.CheckWasm(name); err != nil {
+		return nil, err
+	}
+	file := strings.TrimPrefix(name, clients.WasmPrefix)
 	m, err := load(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s%s: %w", Prefix, file, err)
+		return nil, fmt.Errorf("%s%s: %w", clients.WasmPrefix, file, err)
 	}
 	return func(env clients.Env) clients.Locker { return start(env, m, file) }, nil
 }
@@ -41,9 +44,6 @@ type program struct {
 }
 
 func load(file string) (*wasm.Module, error) {
-	if file == "" {
-		return nil, errors.New("the path of a file must follow, as in wasm:./lock.wasm")
-	}
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

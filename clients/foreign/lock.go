@@ -41,7 +41,7 @@ func start(env clients.Env, program *wasm.Module, file string) *lock {
 // Err says what the program did that no lock may do: it ended before its client, or broke the protocol.
 func (l *lock) Err() error {
 	if l.err != nil {
-		return fmt.Errorf("%s%s: %w", Prefix, l.file, l.err)
+		return fmt.Errorf("%s%s: %w", clients.WasmPrefix, l.file, l.err)
 	}
 	return nil
 }

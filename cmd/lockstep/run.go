@@ -399,7 +399,7 @@ func (f *runFlags) again(o *play.Outcome) string {
 	}
 	what = operand(what)
 	if o.Run.Lock != o.Run.Reference() {
-		what += " --lock " + o.Run.Lock
+		what += " --lock " + quoted(o.Run.Lock)
 	}
 	cmd := fmt.Sprintf("lockstep run %s --seed %d -v", what, o.History.Meta.Seed)
 	if f.on == play.OnReal {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"lockstep/clients"
 	"lockstep/clients/foreign"
 	"lockstep/reports"
 	"lockstep/scenarios/play"
@@ -77,7 +78,7 @@ func choose(ctx context.Context, k known, args, locks []string) ([]selection, er
 
 // check returns an error if there is no lock or library with a name. It suggests one, because there are too many to list.
 func (k known) check(lock string) error {
-	if foreign.Is(lock) {
+	if clients.IsWasm(lock) {
 		_, err := foreign.Find(lock)
 		return err
 	}

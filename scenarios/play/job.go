@@ -18,7 +18,6 @@ import (
 	"lockstep/checker"
 	"lockstep/checker/facts"
 	"lockstep/clients"
-	"lockstep/clients/foreign"
 	"lockstep/nodes/live"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
@@ -204,7 +203,7 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 
 // crashed is the outcome of a case whose run did not end.
 func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
-	if foreign.Is(r.Lock) && !strings.Contains(report.Reason, r.Lock) { // it may have been ended before it could say its name
+	if clients.IsWasm(r.Lock) && !strings.Contains(report.Reason, r.Lock) { // it may have been ended before it could say its name
 		report.Reason = r.Lock + ": " + report.Reason
 	}
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report, Promise: c.Promise}
