@@ -43,7 +43,9 @@ func compile(ctx context.Context, program []byte, cache string, keep func(data [
 	if err != nil {
 		return nil, err
 	}
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCompilationCache(kept).WithMemoryLimitPages(MostMemory))
+	// Without debug information: whenever an instance ends, wazero would look up the line of each frame in it, which takes longer than a run.
+	config := wazero.NewRuntimeConfig().WithCompilationCache(kept).WithMemoryLimitPages(MostMemory).WithDebugInfoEnabled(false)
+	r := wazero.NewRuntimeWithConfig(ctx, config)
 	m := &Module{runtime: r, given: map[string]map[string]api.FunctionDefinition{}}
 	wasi := r.NewHostModuleBuilder(wasi_snapshot_preview1.ModuleName)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(wasi)
