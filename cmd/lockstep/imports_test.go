@@ -33,6 +33,7 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/clients/kinds":     {"lockstep/clients"},
 		"lockstep/clients/libraries": {"lockstep/clients", history, sim},
 		foreign:                      {"lockstep/clients", history, sim, wasm},
+		foreign + "/fromc":           {},
 		facts:                        {history},
 		"lockstep/checker":           {history, facts},
 		explain:                      {history, facts, "lockstep/checker"},
