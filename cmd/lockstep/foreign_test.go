@@ -52,6 +52,20 @@ func TestLockInC(t *testing.T) {
 	}
 }
 
+// Its clients are never guests of the kind that Go programs are, whatever a page or an option says.
+func TestLockInCIsNoGuest(t *testing.T) {
+	lock := clients.WasmPrefix + fromc.Compile(t, "single.wasm", inC)
+	page := filepath.Join(t.TempDir(), "page.txtar")
+	text := "# A page whose clients are guests.\n\nclient c1\n  acquire\n  release\n\n-- single nodes=1 guests=yes --\n"
+	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, told, code := outputs(t, "run", "--json", "--guests", "always", "--lock", lock, page+"/single")
+	if runs := ofJSON(t, out); code != exitExpected || len(runs) != 1 || runs[0].Guests {
+		t.Errorf("exit status %d: %s%s", code, out, told)
+	}
+}
+
 // From the same source with another release: the run for such releases finds it, and says why.
 func TestBrokenLockInC(t *testing.T) {
 	lock := clients.WasmPrefix + fromc.Compile(t, "broken.wasm", inC, "-DBROKEN")

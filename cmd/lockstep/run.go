@@ -132,7 +132,7 @@ to. If SCENARIO/RUN names one run, --lock can replace its lock by any other.`,
   lockstep run clock-jump crash-restart-5/redlock/durable -v
   lockstep run --lock redlock --seed 7
   lockstep run --lock redsync
-  lockstep run --lock wasm:./lock.wasm              a lock in another language; see docs/other-languages.md
+  lockstep run --lock wasm:./lock.wasm              a lock in another language, compiled for WASI
   lockstep run failover-lag/single --lock redislock -v
   lockstep run --json | jq 'select(.verdict != "SAFE")'
   lockstep run --out results                        timelines (text, SVG, PNG, HTML) and histories

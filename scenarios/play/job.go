@@ -290,7 +290,7 @@ func readJob(data json.RawMessage, find Finder) (j job, s *script.Scenario, r sc
 		return
 	}
 	r = r.With(j.Lock)
-	r.Guests = r.Guests || j.Guests
+	r.Guests = (r.Guests || j.Guests) && !clients.IsWasm(r.Lock)
 	build, err = find(r.Lock)
 	return
 }
