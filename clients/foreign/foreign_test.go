@@ -29,12 +29,13 @@ func on(t *testing.T, module string, seed uint64, faults []history.Fault, f func
 	err = sim.Bubble(func() {
 		w := sim.NewWorld(sim.Config{Seed: seed})
 		defer w.Close()
+		addrs := []string{w.Serve("n1", echo{}).Addr(), "10.0.0.9:1"} // nobody has the second
 		p := w.Process("c1")
 		for i, f := range faults {
 			w.Plan(time.Duration(i+1)*100*time.Millisecond, f)
 		}
 		p.Go(func(ctx context.Context) {
-			env := clients.NewEnv(p.Clock(), p.Wall(), w.Rand(seed, "client", "c1"), p.DialContext, []string{"10.0.0.9:1", "10.0.0.9:2"})
+			env := clients.NewEnv(p.Clock(), p.Wall(), w.Rand(seed, "client", "c1"), p.DialContext, addrs)
 			l := build(env)
 			f(ctx, w, p, l)
 			l.(*lock).Close()
@@ -66,7 +67,7 @@ func TestAnswers(t *testing.T) {
 		{"error", "the lock gives no reason", nil},
 		{"error_no_reply", "no reply", nil},
 		{"echo", "acquire echo 10000", nil},
-		{"arguments", "parrot.wasm 10.0.0.9:1 10.0.0.9:2", nil},
+		{"arguments", "parrot.wasm 10.0.0.1:6379 10.0.0.9:1", nil},
 		{"granted", `it answered "acquire granted 10000" with "granted": the first word must be ok, refused or error`, nil},
 		{"unsupported", `with "unsupported": the first word must be ok, refused or error`, nil},
 		{"ok_9990", `with "ok 9990": the end of the lease must be a reading of CLOCK_MONOTONIC in nanoseconds, which shows 3600000000000 now`, nil},
@@ -137,6 +138,30 @@ func TestLease(t *testing.T) {
 		}
 	})
 }
+
+// Reading and writing wait, also for the connection to open, unless the program asks for something else.
+func TestConnections(t *testing.T) {
+	parrot := fromc.Compile(t, "parrot.wasm", "testdata/parrot.c")
+	on(t, parrot, 1, nil, func(ctx context.Context, w *sim.World, _ *sim.Process, l clients.Locker) {
+		if got, want := said(ctx, l, "dial1"), "hello, Resource temporarily unavailable"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if w.Now() < time.Millisecond {
+			t.Errorf("that took %v", w.Now())
+		}
+		if got, want := said(ctx, l, "dial2"), "write: Host is unreachable"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+}
+
+// echo is a server that sends back what it receives.
+type echo struct{}
+
+func (echo) Open(*sim.Conn)                                             {}
+func (echo) Closed(*sim.Conn)                                           {}
+func (echo) Receive(c *sim.Conn, data []byte)                           { c.Write(data) }
+func (echo) Describe(data []byte, _ bool, _ func(string) string) string { return string(data) }
 
 // The clocks of a program are those of its process, and a pause stops it. It sleeps for a second.
 func TestClocks(t *testing.T) {

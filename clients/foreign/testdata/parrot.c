@@ -1,10 +1,14 @@
 // A program that answers with the name of the lock that it is asked for, in which _ stands for a space. In the name ANSWER|OTHER, OTHER is for
 // requests other than acquire. Some names ask for something else.
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+__attribute__((import_module("lockstep"), import_name("dial"))) int dial(const char *addr, size_t len);
 
 static long long read_clock(clockid_t clock) {
 	struct timespec t;
@@ -37,6 +41,13 @@ int main(int argc, char *argv[]) {
 			printf("\n");
 		} else if (strcmp(answer, "echo") == 0) {
 			printf("error %s", line);
+		} else if (strncmp(answer, "dial", 4) == 0) { // without waiting for the connection, or for the reply
+			char reply[8] = "";
+			int fd = dial(argv[answer[4] - '0'], strlen(argv[answer[4] - '0']));
+			if (write(fd, "hello", 5) != 5) printf("error write: %s\n", strerror(errno));
+			else if (read(fd, reply, 7) < 0) printf("error read: %s\n", strerror(errno));
+			else printf("error %s, %s\n", reply, fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && read(fd, reply, 7) < 0 ? strerror(errno) : "waited");
+			close(fd);
 		} else if (strcmp(answer, "minute") == 0) {
 			printf("ok %lld\n", read_clock(CLOCK_MONOTONIC) + 60000000000);
 		} else {
