@@ -181,6 +181,8 @@ var (
 	ErrNotAcquired = errors.New("lock not acquired")
 	ErrNotHeld     = errors.New("lock not held")
 	ErrNotExtended = errors.New("lock not extended")
+	// ErrNotExtender says that the lock has no extension.
+	ErrNotExtender = errors.New("the lock cannot extend its leases")
 	// ErrFixedTTL says that nothing was asked of the nodes: this lock extends its leases only by the TTL with which it acquired them.
 	ErrFixedTTL = errors.New("the lock extends only by the TTL with which it acquired")
 )

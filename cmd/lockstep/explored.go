@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"lockstep/clients"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
@@ -251,7 +252,7 @@ func (r *explored) tellPlan(ctx context.Context, c *counterexample, f search.Fou
 		fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", c.Token)
 	}
 	if r.flags.out != "" && err == nil {
-		file := filepath.Join(r.flags.out, fmt.Sprintf("unreduced-%s-%d.txtar", r.flags.shape.Lock, len(r.found)+1))
+		file := filepath.Join(r.flags.out, fmt.Sprintf("unreduced-%s-%d.txtar", clients.FileWord(r.flags.shape.Lock), len(r.found)+1))
 		if err = files.Write(ctx, file, []byte(page.String())); err == nil {
 			c.File = file
 			fmt.Fprintf(r.w, "  kept as %s\n", reports.Visible(file))

@@ -178,7 +178,7 @@ func (y *limitsText) save(c *cobra.Command) error {
 				if side.Side == nil {
 					continue
 				}
-				name := strings.ReplaceAll(fmt.Sprintf("limit-%s-%s-%s-%s.txtar", y.flags.shape.Lock, t.Name(), e.Harm, side.word), " ", "-")
+				name := strings.ReplaceAll(fmt.Sprintf("limit-%s-%s-%s-%s.txtar", clients.FileWord(y.flags.shape.Lock), t.Name(), e.Harm, side.word), " ", "-")
 				file := filepath.Join(y.flags.out, name)
 				if err := files.Write(c.Context(), file, []byte(side.Page.String())); err != nil {
 					return err

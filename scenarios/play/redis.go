@@ -183,6 +183,9 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 	}
 	var left leftovers // until the process ends
 	left.runLane(ctx, host, env, build, a.Resource, r.TTL, steps)
+	if err := left.err(); err != nil {
+		return err
+	}
 	host.End()
 	if len(steps) > 0 && steps[len(steps)-1] == (script.Stay{}) {
 		select {} // until the process is killed
