@@ -266,8 +266,8 @@ func (ix *index) askedFor(l *facts.Lease) asking {
 func (ix *index) untold(a *facts.Lease) (Assumption, []int) {
 	for _, n := range ix.LivesOf[a.Label] {
 		k := ix.Lives[n]
-		if k.To == len(ix.Events) || ix.Events[k.To].Op != history.Expire {
-			continue
+		if k.To == len(ix.Events) || ix.Events[k.To].Op != history.Expire || k.Due() <= k.Timed {
+			continue // nothing prevented the renewal of a key whose deadline had passed when it was set
 		}
 		life := facts.Stretch{From: k.Timed, To: k.Due()}
 		prevents := func(s []facts.Stretch) bool {
