@@ -461,13 +461,14 @@ func TestWriteUnderALeaseWithADeadlineThatHasPassed(t *testing.T) {
 	`
 	testProperty(t, ResourceExclusion, []verdictCase{
 		{name: "a write before the other client was granted the lock", story: renewed + "5.5 resource accept A c1#1 sent=5.4" + rest[:strings.Index(rest, "7  ")]},
+		{name: "no newer lease", story: born + strings.TrimSpace(rest[strings.Index(rest, "7  "):])},
 		{name: "no write under the older lease", story: renewed + rest[:strings.Index(rest, "7  ")] + "7 resource accept B c2#1 sent=6.9"},
-		{name: "a right clock, and a write after it was told", story: strings.NewReplacer("fault jump jump_c1_-20s", "invoke read", "wall=-20", "").Replace(renewed) +
+		{name: "a right clock, and a write after it was told", story: strings.NewReplacer("c1 fault jump jump_c1_-20s", "c3 invoke read", "wall=-20", "").Replace(renewed) +
 			"5.5 c1 info lost c1#1" + strings.Replace(strings.ReplaceAll(rest, "wall=-20", ""), "9    c1 info lost c1#1", "", 1)},
 		{name: "sent with a renewal", story: renewed + rest, want: []string{late + " [bounded clock error]"}},
-		{name: "the clock was right", story: strings.NewReplacer("fault jump jump_c1_-20s", "invoke read", "wall=-20", "").Replace(renewed + rest), want: []string{late + " [none]"}},
+		{name: "the clock was right", story: strings.NewReplacer("c1 fault jump jump_c1_-20s", "c3 invoke read", "wall=-20", "").Replace(renewed + rest), want: []string{late + " [none]"}},
 		{name: "sent with the acquire", story: born + rest, want: []string{late + " [bounded clock error]"}},
-		{name: "the clock was right, and the lock sent a deadline that had passed", story: strings.NewReplacer("c1 fault jump jump_c1_-20s", "c1 invoke read", "wall=-20", "").Replace(born + rest),
+		{name: "the clock was right, and the lock sent a deadline that had passed", story: strings.NewReplacer("c1 fault jump jump_c1_-20s", "c3 invoke read", "wall=-20", "").Replace(born + rest),
 			want: []string{late + " [none]"}},
 	})
 }
