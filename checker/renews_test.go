@@ -459,7 +459,11 @@ func TestWriteUnderALeaseWithADeadlineThatHasPassed(t *testing.T) {
 		0.1  n1 expire c1#1
 		0.2  c1 ok acquire c1#1 until=never renews wall=-20
 	`
+	hidden := strings.NewReplacer("0.1  n1 set c1#1 until=-10", "", "0.1  n1 expire c1#1", "").Replace(born)
 	testProperty(t, ResourceExclusion, []verdictCase{
+		{name: "sent with the acquire, to a real server, which hides such a key", story: "on redis\n" + hidden + rest, want: []string{late + " [bounded clock error]"}},
+		{name: "a lock that has no key, in simulation", story: "on sim\n" + hidden + rest, want: []string{late + " [none]"}},
+		{name: "a lock that has no key, on a real server, and a clock that is behind by less than a TTL", story: "on redis\n" + strings.ReplaceAll(hidden+rest, "-20", "-9"), want: []string{late + " [none]"}},
 		{name: "a write before the other client was granted the lock", story: renewed + "5.5 resource accept A c1#1 sent=5.4" + rest[:strings.Index(rest, "7  ")]},
 		{name: "no newer lease", story: born + strings.TrimSpace(rest[strings.Index(rest, "7  "):])},
 		{name: "no write under the older lease", story: renewed + rest[:strings.Index(rest, "7  ")] + "7 resource accept B c2#1 sent=6.9"},

@@ -74,6 +74,7 @@ func Native(ctx context.Context, build func(ctx context.Context, src string, tes
 	ctx, cancel := context.WithTimeout(ctx, buildLimit)
 	defer cancel()
 	target := filepath.Join(dir, sourceName()+".native")
+	defer note("compiling this program with a package time that can be set, for clients on real servers")()
 	if err := build(ctx, source.dir, source.test, tags(), target); err != nil {
 		return "", err
 	}
@@ -123,10 +124,7 @@ func (r *built) build(ctx context.Context) error {
 	args = append(args, "-ldflags=-s -w", "-o", target)
 	args = append(args, tags()...)
 	args = append(args, ".")
-	note := time.AfterFunc(time.Second, func() {
-		fmt.Fprintln(os.Stderr, "lockstep: compiling this program to WebAssembly, for clients whose code calls package time; this takes some ten seconds after each edit, and up to two minutes the first time")
-	})
-	defer note.Stop()
+	defer note("compiling this program to WebAssembly, for clients whose code calls package time")()
 	for try := 1; ; try++ {
 		cmd := exec.CommandContext(ctx, tool, args...)
 		cmd.Dir = source.dir
@@ -141,6 +139,14 @@ func (r *built) build(ctx context.Context) error {
 		}
 		time.Sleep(time.Duration(try) * time.Second)
 	}
+}
+
+// note prints what is being done if it takes longer than a second. The function that it returns must be called at the end.
+func note(doing string) (done func()) {
+	t := time.AfterFunc(time.Second, func() {
+		fmt.Fprintf(os.Stderr, "lockstep: %s; this takes some ten seconds after each edit, and up to two minutes the first time\n", doing)
+	})
+	return func() { t.Stop() }
 }
 
 // buildTries is how often a program is built that cannot be compiled to machine code.
