@@ -184,8 +184,14 @@ func (ix *index) outlived(a, b *facts.Lease) bool {
 // misdated returns the event that set a key of a lease which got less than the TTL because a clock is wrong, that of its node or that
 // of its client; -1 if there is none. A lock that sends a duration gets that duration on any node. This lock sent a deadline that is a
 // TTL away by the wall clock of its client; up to a twentieth of the TTL may have passed before the key was set.
+//
+// A real server shows nothing of a key whose deadline has passed when it is set. If a lease never had a key there, and the client's wall clock
+// was behind by a TTL or more, misdated returns the fault of that clock.
 func (ix *index) misdated(l *facts.Lease) int {
 	ahead := ix.Events[l.ReturnEvent].Wall // of true time, by the wall clock of the client
+	if len(ix.LivesOf[l.Label]) == 0 && ix.Meta.On != "" && ix.Meta.On != "sim" && ahead <= -ix.Meta.TTL {
+		return facts.Before(ix.ClockFaults[l.Client], l.ReturnEvent)
+	}
 	for _, n := range ix.LivesOf[l.Label] {
 		k, e := ix.Lives[n], ix.Events[ix.Lives[n].From]
 		left := e.Until - e.At - ahead
@@ -266,8 +272,8 @@ func (ix *index) askedFor(l *facts.Lease) asking {
 func (ix *index) untold(a *facts.Lease) (Assumption, []int) {
 	for _, n := range ix.LivesOf[a.Label] {
 		k := ix.Lives[n]
-		if k.To == len(ix.Events) || ix.Events[k.To].Op != history.Expire {
-			continue
+		if k.To == len(ix.Events) || ix.Events[k.To].Op != history.Expire || k.Due() <= k.Timed {
+			continue // nothing prevented the renewal of a key whose deadline had passed when it was set
 		}
 		life := facts.Stretch{From: k.Timed, To: k.Due()}
 		prevents := func(s []facts.Stretch) bool {

@@ -10,12 +10,12 @@ type adversity struct {
 // group where a reader would look for it. The simplest scenario of a group comes first.
 var adversities = []adversity{
 	{"pauses", []string{
-		"pause-in-acquire", "pause-after-acquire", "pause-after-check", "read-modify-write", "efficiency",
+		"pause-in-acquire", "client-time-pause", "pause-after-acquire", "pause-after-check", "read-modify-write", "efficiency",
 		"pause-fenced", "fence-zombie-first", "fence-much-later", "token-in-name", "token-check-and-set", "fence-or-check-and-set",
 	}},
 	{"clocks", []string{
 		"clock-offset", "clock-drift", "clock-jump", "clock-jump-back", "clock-step-vs-slew",
-		"client-clock-drift", "client-clock-jump", "leap-second", "getset-skew",
+		"client-clock-drift", "client-clock-jump", "leap-second", "getset-skew", "client-time", "client-time-drift",
 	}},
 	{"crashes and restarts", []string{
 		"crash-no-ttl", "crash-before-expire", "single-node-down", "redlock-minority-down", "redlock-majority-down",

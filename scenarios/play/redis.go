@@ -8,7 +8,6 @@ import (
 	"fmt"
 	mathrand "math/rand"
 	"net"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -50,7 +49,7 @@ func onServers(ctx context.Context, s *script.Scenario, run script.Section, j jo
 	if err := CheckRedis(s, run, j.Speed); err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
+	client, err := j.client()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func onServers(ctx context.Context, s *script.Scenario, run script.Section, j jo
 			return nil, err
 		}
 	}
-	if err := onCluster(r, c, j, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
+	if err := onCluster(r, c, j, client); err != nil {
 		if o := upTo(r, err, s, c.Events(), j.Seed); o != nil {
 			return o, nil
 		}
