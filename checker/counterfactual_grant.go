@@ -14,7 +14,11 @@ import (
 func (ix *index) grantedIf(a, b *facts.Lease, kept []Assumption) time.Duration {
 	from, until := ix.asking(b)
 	var was, would []time.Duration // when each key of b could be set, and when it could have been
-	for _, n := range ix.Votes(b) {
+	votes := ix.Votes(b)
+	if slices.Contains(kept, BoundedClockError) {
+		votes = ix.votesByClock(b)
+	}
+	for _, n := range votes {
 		taker := ix.Lives[n]
 		w, t := ix.room(a, b, taker, kept)
 		if end, waited := ix.stray(b, taker); end > w {

@@ -118,7 +118,7 @@ type succession struct {
 
 // succession returns how the keys of lease a gave way to those of b.
 func (ix *index) succession(a, b *facts.Lease) succession {
-	votes := ix.Votes(b)
+	votes := ix.votesByClock(b)
 	s := succession{votes: len(votes)}
 	for _, n := range ix.LivesOf[b.Label] {
 		taker := ix.Lives[n]
@@ -185,15 +185,36 @@ func (ix *index) outlived(a, b *facts.Lease) bool {
 // of its client; -1 if there is none. A lock that sends a duration gets that duration on any node. This lock sent a deadline that is a
 // TTL away by the wall clock of its client; up to a twentieth of the TTL may have passed before the key was set.
 func (ix *index) misdated(l *facts.Lease) int {
-	ahead := ix.Events[l.ReturnEvent].Wall // of true time, by the wall clock of the client
 	for _, n := range ix.LivesOf[l.Label] {
-		k, e := ix.Lives[n], ix.Events[ix.Lives[n].From]
-		left := e.Until - e.At - ahead
-		if k.Vote && (wallIsOff(e) || ahead < -facts.Rounding) && k.Promise < ix.Meta.TTL-facts.Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20 {
+		if k := ix.Lives[n]; ix.misdatedKey(l, k) {
 			return k.From
 		}
 	}
 	return -1
+}
+
+func (ix *index) misdatedKey(l *facts.Lease, k facts.Life) bool {
+	e := ix.Events[k.From]
+	ahead := ix.Events[l.ReturnEvent].Wall // of true time, by the wall clock of the client
+	left := e.Until - e.At - ahead
+	return k.Vote && (wallIsOff(e) || ahead < -facts.Rounding) && k.Promise < ix.Meta.TTL-facts.Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20
+}
+
+// votesByClock returns the keys that count for a lease. If it never had a majority at one instant, it adds the keys that were gone at once
+// because a clock was wrong: by right clocks they would have lasted, and have been refused where another lease still had its key.
+func (ix *index) votesByClock(l *facts.Lease) []int {
+	votes := ix.Votes(l)
+	if l.GrantSeen {
+		return votes
+	}
+	for _, n := range ix.LivesOf[l.Label] {
+		k := ix.Lives[n]
+		again := func(m int) bool { return ix.Lives[m].Group == k.Group && ix.Lives[m].Key == k.Key }
+		if k.From < l.ReturnEvent && ix.misdatedKey(l, k) && !slices.ContainsFunc(votes, again) {
+			votes = append(votes, n)
+		}
+	}
+	return votes
 }
 
 // overrated returns the fault of a client's clocks without which its hold would have been over by the instant t, or -1. If the

@@ -122,6 +122,10 @@ func TestResourceExclusion(t *testing.T) {
 			14   resource accept A c1#1 sent=11.9
 			15   n2 set c2#1`,
 			want: []string{"c1 wrote A under c1#1 at 14.000s, after c2 was granted c2#1 at 13.000s [bounded delay]"}},
+		{name: "a grant that was never seen, since the clocks of the nodes had jumped", story: goneAtOnce + "\n5 resource accept A c1#1 sent=4.9",
+			want: []string{"c1 wrote A under c1#1 at 5.000s, after c2 was granted c2#1 at 4.200s [bounded clock error]"}},
+		{name: "the same after the older lease had ended", story: strings.NewReplacer("\n\t\t4", "\n\t\t14", "until=14", "until=24", "until=13.9", "until=23.9", "\t3 ", "\t11 ").Replace(goneAtOnce) + "\n15 resource accept A c1#1 sent=14.9",
+			want: []string{"c1 wrote A under c1#1 at 15.000s, after c2 was granted c2#1 at 14.200s [none]"}},
 		{name: "a grant that was never seen counts from the return", story: c1 + `
 			11   c2 invoke acquire
 			12   resource accept A c1#1 sent=11.9
