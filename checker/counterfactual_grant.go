@@ -79,6 +79,11 @@ func (ix *index) room(a, b *facts.Lease, taker facts.Life, kept []Assumption) (w
 	was = ix.At(key.To)
 	cause := ix.Events[ix.Cause(*key)]
 	switch {
+	case slices.Contains(kept, BoundedClockError) && ix.misdatedKey(a, *key):
+		if broken, _ := ix.unrenewed(a); ix.renewing(a) && (broken == None || slices.Contains(kept, broken)) {
+			return was, never
+		}
+		return was, ix.At(key.From) + ix.Meta.TTL
 	case cause.Op == history.Lose:
 		if slices.Contains(kept, DurableNodes) {
 			return was, ix.dueIf(a, key, kept)

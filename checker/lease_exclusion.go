@@ -282,18 +282,19 @@ func (ix *index) askedFor(l *facts.Lease) asking {
 
 // untold says why a lock that renews its leases let one end before another was granted, without reporting it. Since its key was
 // last renewed, its client was paused, or its node was out of its reach, for most of the time: there was no interval of half the
-// TTL in which it could have been renewed, and nobody could learn that it was over. A lock that measures the time since its last
+// TTL, and a twentieth for the reply before, in which it could have been renewed, and nobody could learn that it was over. A lock that measures the time since its last
 // renewal would have known. The verdict does not take that into account.
 func (ix *index) untold(a *facts.Lease) (Assumption, []int) {
 	for _, n := range ix.LivesOf[a.Label] {
 		k := ix.Lives[n]
-		if k.To == len(ix.Events) || ix.Events[k.To].Op != history.Expire {
+		life := facts.Stretch{From: k.Timed, To: k.Due()}
+		if k.To == len(ix.Events) || ix.Events[k.To].Op != history.Expire || life.To <= life.From {
 			continue
 		}
-		life := facts.Stretch{From: k.Timed, To: k.Due()}
 		prevents := func(s []facts.Stretch) bool {
 			free := facts.Without([]facts.Stretch{life}, facts.Merge(s))
-			return !slices.ContainsFunc(free, func(f facts.Stretch) bool { return f.To-f.From >= (life.To-life.From)/2 })
+			most := (life.To - life.From) / 2 * 11 / 10
+			return !slices.ContainsFunc(free, func(f facts.Stretch) bool { return f.To-f.From >= most })
 		}
 		pauses := ix.Stretches(ix.Pauses[a.Client])
 		if prevents(pauses) && facts.Covers(pauses, life.To-1) { // a renewal that came due in an earlier pause took place after that pause
