@@ -25,6 +25,7 @@ func beGuest(find Finder) error {
 	env := clients.NewEnv(clockwork.NewRealClock(), wallClock{clockwork.NewRealClock()}, sim.Rand(j.Seed, "client", a.Name), dial, a.Nodes)
 	if r.Pool == script.Warm {
 		env.Warm()
+		build = env.Made(build)
 	}
 	ask(question{Begin: true})
 	steps := r.Lane(a.Name)
