@@ -56,12 +56,12 @@ func (k known) like(name string) []string {
 	return nil
 }
 
-// kind is the lock of the literature that decides which workloads suit a lock: itself, or the one that a library is like.
-func (k known) kind(name string) string {
+// kinds lists the locks of the literature that decide which workloads suit a lock: itself, or those that a library is like.
+func (k known) kinds(name string) []string {
 	if l, ok := k.library(name); ok && len(l.Like) > 0 {
-		return l.Like[0]
+		return l.Like
 	}
-	return name
+	return []string{name}
 }
 
 // names lists all locks and libraries.

@@ -136,7 +136,9 @@ func (f *limitsFlags) runLimits(c *cobra.Command) error {
 		return err
 	}
 	defer stop()
-	sheet, err := withProgress(c, s, func() (*search.Sheet, error) { return s.Limits(c.Context(), f.shape.Each(f.known.kind(f.shape.Lock))) })
+	sheet, err := withProgress(c, s, func() (*search.Sheet, error) {
+		return s.Limits(c.Context(), f.shape.Each(f.known.kinds(f.shape.Lock)...))
+	})
 	if err != nil {
 		return err
 	}

@@ -173,6 +173,9 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 		return err
 	}
 	env.Clock, env.Wall = host.Clock(), host.Wall()
+	if r.Pool == script.Warm {
+		build = env.Made(build)
+	}
 	// Unmodified libraries draw from the randomness of the process. Two clients should not draw the same.
 	//lint:ignore SA1019 nothing else seeds what libraries draw from
 	mathrand.Seed(sim.Rand(j.Seed, "process", a.Name).Int64())

@@ -153,14 +153,16 @@ func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Sectio
 		}
 		random := w.Rand(seed, "client", name)
 		var env clients.Env
+		build := build
 		if r.Pool == script.Warm {
 			w.Warm(func() {
 				if warm := cache.get(name, addrs); warm != nil {
 					env = warm.Env(p.Clock(), p.Wall(), random, dial(p))
-					return
+				} else {
+					env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
+					env.Warm()
 				}
-				env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
-				env.Warm()
+				build = env.Made(build)
 			})
 		}
 		p.Go(func(ctx context.Context) {
