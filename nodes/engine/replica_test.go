@@ -641,12 +641,12 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	in := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	none := time.Time{}
 	want := []Change{
-		{history.Set, "lock", "", "t1", in(100), none, "n1", false, "SET", false},
-		{history.Over, "lock", "t1", "t2", in(200), in(100), "n1", false, "SET", false},
-		{history.Set, "fence", "", "1", none, none, "n1", false, "SET", false},
-		{history.Retime, "lock", "t2", "t2", in(300), in(200), "n1", false, "PEXPIREAT", false},
-		{history.Delete, "fence", "1", "", none, none, "n1", false, "DEL", false},
-		{history.Delete, "lock", "t2", "", none, in(300), "n1", false, "DEL", false},
+		{history.Set, "lock", "", "t1", in(100), none, "n1", false, "SET", false, nil},
+		{history.Over, "lock", "t1", "t2", in(200), in(100), "n1", false, "SET", false, nil},
+		{history.Set, "fence", "", "1", none, none, "n1", false, "SET", false, nil},
+		{history.Retime, "lock", "t2", "t2", in(300), in(200), "n1", false, "PEXPIREAT", false, nil},
+		{history.Delete, "fence", "1", "", none, none, "n1", false, "DEL", false, nil},
+		{history.Delete, "lock", "t2", "", none, in(300), "n1", false, "DEL", false, nil},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
@@ -667,12 +667,12 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	two.r.Load(two.n.Snapshot(), two.n.Offset())
 	end := in(1050)
 	want = []Change{
-		{history.Set, "mine", "", "t3", none, none, "c2", false, "SET", false},
-		{history.Set, "both", "", "t4", none, none, "c2", false, "SET", false},
-		{history.Over, "both", "t4", "t5", none, none, "n1", false, "PSYNC", false},
-		{history.Set, "h", "", made("HSET h f v"), none, none, "n1", false, "PSYNC", true},
-		{history.Delete, "mine", "t3", "", none, none, "n1", false, "PSYNC", false},
-		{history.Set, "new", "", "t6", end, none, "n1", false, "PSYNC", false},
+		{history.Set, "mine", "", "t3", none, none, "c2", false, "SET", false, nil},
+		{history.Set, "both", "", "t4", none, none, "c2", false, "SET", false, nil},
+		{history.Over, "both", "t4", "t5", none, none, "n1", false, "PSYNC", false, nil},
+		{history.Set, "h", "", made("HSET h f v"), none, none, "n1", false, "PSYNC", true, nil},
+		{history.Delete, "mine", "t3", "", none, none, "n1", false, "PSYNC", false, nil},
+		{history.Set, "new", "", "t6", end, none, "n1", false, "PSYNC", false, nil},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
