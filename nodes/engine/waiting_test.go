@@ -1,9 +1,14 @@
+//go:build unix
+
 package engine
 
 import (
 	"cmp"
 	"fmt"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +19,8 @@ import (
 	"pgregory.net/rapid"
 
 	"lockstep/nodes/internal/redistest"
+	"lockstep/nodes/redisserver"
+	"lockstep/sim/history"
 )
 
 // A crowd is four connections each to a node and to a real server. All are read after each step, since what one client sends may
@@ -160,8 +167,8 @@ func TestWaitingIsLikeRedis(t *testing.T) {
 					}
 				}
 				commands = append(commands, text)
-				// What a client sends while it waits is run in another order than in redis-server, relative to the reply that ends the wait.
-				if word := strings.ToUpper(text[1:4]); word == "LPO" || word == "RPO" {
+				// What a client sends while it waits is run here before, and in redis-server after, the reply to the command that ends the wait.
+				if strings.HasPrefix(strings.ToUpper(text), "B") {
 					break
 				}
 			}
@@ -227,5 +234,139 @@ func TestTimeoutsAreLikeRedis(t *testing.T) {
 			t.Errorf("%q: the node answers %q, redis-server %q", timeout, node[0], cmp.Or(redis[0], "nothing"))
 		}
 		c.close()
+	}
+}
+
+// A wait ends when the wall clock of the server says so: a jump forward ends it, and a jump back prolongs it.
+func TestTimeoutsFollowTheWallClock(t *testing.T) {
+	show := func(t testing.TB, c redistest.Waiter, pass, jump func(time.Duration), waits func() bool) {
+		c.Send("BLPOP", "none", "100")
+		pass(300 * time.Millisecond)
+		if !waits() {
+			t.Error("it did not wait")
+		}
+		jump(200 * time.Second)
+		expectMessage(t, c, "*-1")
+		c.Send("BLPOP", "none", "0.3")
+		pass(50 * time.Millisecond) // until the server has read it
+		jump(-200 * time.Second)
+		pass(time.Second)
+		if !waits() {
+			t.Error("a jump back did not prolong the wait")
+		}
+	}
+	t.Run("node", func(t *testing.T) {
+		two := newNodes(t)
+		c := twoConn{two, two.n.Connect("c1")}
+		show(t, c, two.pass, func(d time.Duration) { two.clock.advance(d); two.n.Tick() }, func() bool { return c.s.waiting })
+	})
+	t.Run("redis-server", func(t *testing.T) {
+		redistest.NeedServer(t)
+		if err := redisserver.CanSetClocks(); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatal(err)
+			}
+			t.Skip(err)
+		}
+		dir := t.TempDir()
+		library, err := redisserver.CompileClock(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock, err := redisserver.NewClock(library, filepath.Join(dir, "clock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer clock.Close()
+		path, err := exec.LookPath("redis-server")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := redisserver.StartIn(t.Context(), path, dir, clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Stop()
+		begin, ahead := time.Now(), time.Duration(0)
+		c, control := redistest.Dial(t, server.Addr()), redistest.Dial(t, server.Addr())
+		show(t, c, time.Sleep, func(d time.Duration) {
+			ahead += d
+			clock.Set(history.Clock{Ahead: ahead}, begin)
+		}, func() bool { return strings.Contains(control.Do("INFO", "clients"), "blocked_clients:1\r\n") })
+	})
+}
+
+// A waiter is served by the command of another client, but in its own name.
+func TestWhoWasServed(t *testing.T) {
+	r, _ := newNode(t)
+	var got []string
+	r.Observe(func(c Change) {
+		by := c.By
+		if c.Waiter != nil {
+			by += " (waited)"
+		}
+		got = append(got, fmt.Sprint(c.Op, " ", c.Key, " by ", by, " ", c.Command))
+	})
+	told := map[string]string{}
+	r.OnReply(func(s *Session, reply []byte) { told[s.client] += string(reply) + string(s.Feed(nil)) })
+	a, b, pusher := r.Connect("a"), r.Connect("b"), r.Connect("pusher")
+	a.Feed(redistest.AppendCommand(redistest.AppendCommand(nil, "BLPOP", "l", "0"), "LLEN", "l")) // LLEN waits, too
+	b.Do("BRPOP", "l", "0")
+	redistest.Expect(t, pusher, "RPUSH l x y z", ":3")
+	if want := []string{"set l by pusher RPUSH", "over l by a (waited) BLPOP", "over l by b (waited) BRPOP"}; !slices.Equal(got, want) {
+		t.Errorf("changes %q, want %q", got, want)
+	}
+	if a, b := told["a"], told["b"]; a != "*2\r\n$1\r\nl\r\n$1\r\nx\r\n:1\r\n" || b != "*2\r\n$1\r\nl\r\n$1\r\nz\r\n" {
+		t.Errorf("a is told %q, b %q", a, b)
+	}
+}
+
+// Who has gone is neither served nor told anything, nor is anybody after a restart.
+func TestWaitingEnds(t *testing.T) {
+	r, _ := newNode(t)
+	told := map[string]string{}
+	tell := func(s *Session, data []byte) { told[s.client] += string(data) }
+	r.OnReply(tell)
+	r.OnPush(tell)
+	for _, how := range []string{"close", "QUIT", "restart"} {
+		s, listener := r.Connect("waits "+how), r.Connect("listens "+how)
+		s.Do("BLPOP", "l", "0")
+		redistest.Expect(t, listener, "SUBSCRIBE free", "*3 $9 subscribe $4 free :1")
+		redistest.Expect(t, listener, "PSUBSCRIBE f*", "*3 $10 psubscribe $2 f* :2")
+		switch how {
+		case "close":
+			s.Close()
+			listener.Close()
+		case "QUIT":
+			s.Close() // one that waits cannot send QUIT
+			listener.Do("QUIT")
+		case "restart":
+			r.Crash(Killed)
+			r.Restart(false)
+		}
+		c := r.Connect("c")
+		redistest.Expect(t, c, "PUBLISH free x", ":0")
+		redistest.Expect(t, c, "RPUSH l x", ":1")
+		redistest.Expect(t, c, "LPOP l", "$1 x")
+	}
+	if len(told) > 0 {
+		t.Errorf("told %q", told)
+	}
+}
+
+// PUBLISH alone is no change that a disk keeps.
+func TestPublishIsNotLogged(t *testing.T) {
+	r, _ := newNode(t)
+	r.Persist(AOFEverysec)
+	var sent []string
+	r.Stream(func(unit []byte) { sent = append(sent, string(unit)) })
+	s := r.Connect("c1")
+	redistest.Expect(t, s, "PUBLISH free x", ":0")
+	if len(r.disk.log) > 0 || len(sent) != 1 || !strings.Contains(sent[0], "PUBLISH") {
+		t.Errorf("logged %q, sent %q", r.disk.log, sent)
+	}
+	redistest.Expect(t, s, "SET k v", "+OK")
+	if len(r.disk.log) == 0 {
+		t.Error("SET was not logged")
 	}
 }
