@@ -18,5 +18,7 @@ func Locks() []clients.Lock {
 		renewed,
 		shuffled,
 		askedTwice,
+		subscribed,
+		signalled,
 	}
 }
