@@ -65,6 +65,8 @@ func Mistakes() []clients.Lock {
 		releaseToldOK,
 		releaseForce,
 		evalsha,
+		wokenOwns,
+		waitsForMessage,
 		keyWindow,
 		counts,
 

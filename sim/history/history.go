@@ -234,8 +234,10 @@ type Meta struct {
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`
 	// Cap says which limit ended the run early: "the cap of 500 events". Empty if none did.
-	Cap      string `json:"cap,omitempty"`
-	Checksum string `json:"checksum,omitempty"`
+	Cap string `json:"cap,omitempty"`
+	// CapAt is when it did. The last event may have been long before.
+	CapAt    time.Duration `json:"capAt,omitempty"`
+	Checksum string        `json:"checksum,omitempty"`
 }
 
 // Quorum is the number of lock nodes that make a majority.
