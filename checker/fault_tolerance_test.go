@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -192,4 +193,16 @@ func TestFaultTolerance(t *testing.T) {
 		cases[i].story = inOrder(t, cases[i].story)
 	}
 	testProperty(t, FaultTolerance, cases)
+}
+
+// A client that still waits when a cap ends the run has asked until then, even if nothing happened for a long time.
+func TestFaultToleranceUntilTheCap(t *testing.T) {
+	h := handmade.History(t, "cap the_cap_of_1h_of_virtual_time\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"+
+		"1 c2 invoke acquire\n10 n1 expire c1#1\n")
+	for capAt, want := range map[time.Duration]int{0: 0, 12 * time.Second: 0, time.Hour: 1} {
+		h.Meta.CapAt = capAt
+		if found := faultTolerance(&index{facts.Of(h)}); len(found) != want {
+			t.Errorf("a cap at %v: %v", capAt, found)
+		}
+	}
 }

@@ -69,6 +69,8 @@ func Mistakes() []clients.Lock {
 		releaseToldOK,
 		releaseForce,
 		evalsha,
+		wokenOwns,
+		waitsForMessage,
 		keyWindow,
 		counts,
 

@@ -63,7 +63,7 @@ func describeCommand(b *strings.Builder, cmd []string, name func(string) string)
 func valuesFrom(word string, cmd []string) int {
 	switch word {
 	case "SET", "SETNX", "GETSET", "DELEX", "APPEND", "HSET", "HSETNX", "HGET", "HDEL", "HEXISTS", "HINCRBY",
-		"SADD", "SREM", "SISMEMBER", "LPUSH", "RPUSH", "LREM", "ZADD", "ZREM", "ZSCORE", "ZRANK":
+		"SADD", "SREM", "SISMEMBER", "PUBLISH", "LPUSH", "RPUSH", "LREM", "ZADD", "ZREM", "ZSCORE", "ZRANK":
 		return 2
 	case "SETEX", "PSETEX":
 		return 3

@@ -177,7 +177,9 @@ func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Sectio
 		})
 	}
 	playLanes(r, w, start)
-	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
+	if h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum(); h.Meta.Cap != "" {
+		h.Meta.CapAt = w.Now()
+	}
 	// Not if the run has panicked: a server that was in the middle of a command cannot be reused.
 	servers.stop()
 	stopResource()
