@@ -37,7 +37,7 @@ type realNode struct {
 }
 
 func newRealNode(c *Cluster, name string, s *redisserver.Server, kind engine.Persistence) *realNode {
-	n := &realNode{c: c, name: name, server: s, owners: engine.Owners{}, marks: map[[2]string]engine.Owner{}, refusals: map[[2]string]bool{}}
+	n := &realNode{c: c, name: name, server: s, owners: engine.Owners{}, marks: map[[2]string]engine.Owner{}}
 	n.disk = realDisk{server: s, Disk: engine.NewDisk(kind)}
 	s.Watch(func(err error) { c.fail(fmt.Errorf("%s: %w", name, err)) })
 	n.observer = &observer{server: s, report: n.changed, keys: map[string]engine.Entry{}}
@@ -230,6 +230,9 @@ func (n *realNode) refused(client, command string) {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
 	if seen := [2]string{client, command}; !n.refusals[seen] {
+		if n.refusals == nil {
+			n.refusals = map[[2]string]bool{}
+		}
 		n.refusals[seen] = true
 		n.c.note(n.name, history.Event{Kind: history.State, Op: history.Refuse, Value: command, By: client})
 	}
