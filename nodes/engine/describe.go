@@ -63,10 +63,14 @@ func describeCommand(b *strings.Builder, cmd []string, name func(string) string)
 func valuesFrom(word string, cmd []string) int {
 	switch word {
 	case "SET", "SETNX", "GETSET", "DELEX", "APPEND", "HSET", "HSETNX", "HGET", "HDEL", "HEXISTS", "HINCRBY",
-		"SADD", "SREM", "SISMEMBER", "PUBLISH", "LPUSH", "RPUSH", "LREM", "ZADD", "ZREM", "ZSCORE", "ZRANK":
+		"SADD", "SREM", "SISMEMBER", "LPUSH", "RPUSH", "LREM", "ZADD", "ZREM", "ZSCORE", "ZRANK":
 		return 2
 	case "SETEX", "PSETEX":
 		return 3
+	case "PUBLISH":
+		if len(cmd) > 1 && !strings.HasPrefix(cmd[1], "__sentinel__") { // what Sentinels tell each other is long, but no token
+			return 2
+		}
 	case "EVAL", "EVALSHA":
 		if len(cmd) > 2 {
 			if keys, err := strconv.Atoi(cmd[2]); err == nil {
