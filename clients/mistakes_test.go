@@ -315,6 +315,22 @@ var harms = map[string]harm{
 			done(err != nil)
 		})
 	}},
+	"single-capped-ttl": {play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			held = c.at(0, build(c.env), 5*time.Minute)
+			c.Until(2 * time.Minute)
+		})
+		s.client("c2", func(c *client) { done(c.at(90, build(c.env), 10*time.Second) != nil && held != nil) })
+	}},
+	"single-one-at-a-time": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 10*time.Second)
+			_, err := l.Acquire(c.ctx, "other", 10*time.Second)
+			done(err != nil)
+		})
+	}},
 	"single-clean-up-cancelled": {later: []string{"delay c1->n1 1s"}, play: cancelled},
 	"single-goes-on":            {later: []string{"delay c1->n1 1s"}, play: cancelled},
 	"single-release-told-ok":    {play: lateRelease},
@@ -358,6 +374,9 @@ var harms = map[string]harm{
 			}
 		})
 	}},
+	"redlock-first-three": {nodes: 5, faults: []string{"crash n1", "crash n2"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { done(c.at(0, build(c.env), 10*time.Second) == nil) })
+	}},
 	"redlock-collects": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
 		s.client("other", func(c *client) {
@@ -393,6 +412,19 @@ var harms = map[string]harm{
 			s.faults("heal c1-n1")
 		})
 	}},
+	"watchdog-recreates-late": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 12*time.Second) // renewed after 4 s
+			c.Until(5 * time.Second)
+			s.faults("delay c1->n1 8s") // from 8 s to 16 s
+			c.Until(11500 * time.Millisecond)
+			s.faults("delay c1->n1 0s")
+			c.Until(12 * time.Second)
+			c.release(lease, nil)
+			c.Until(20 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(17, build(c.env), 10*time.Second) == nil) })
+	}},
 	"watchdog-from-reply": {later: []string{"on reply EVAL n1->c1 delay 2s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
 		s.client("c1", func(c *client) {
@@ -409,6 +441,7 @@ var harms = map[string]harm{
 	"watchdog-by-wall":      {later: []string{"jump c1 -1m"}, play: keptBeyond},
 	"watchdog-until-early":  {later: []string{"cut c1-n1"}, play: relied(6*time.Second, 7)},
 	"watchdog-fixed-period": {play: keptBeyond},
+	"watchdog-least-period": {play: keptBeyond},
 
 	"fenced-before": {faults: []string{"on request SET c1->n1 delay 1s", "on request EVAL c1->n1 delay 1s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var first int64
