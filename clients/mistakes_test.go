@@ -12,7 +12,8 @@ import (
 
 // A harm is a story in which a lock with a mistake does harm.
 type harm struct {
-	nodes int // 1 if it is zero
+	nodes    int // 1 if it is zero
+	replicas int // of the one node
 	faults,
 	later []string // at 1 s
 	play func(s *stage, build clients.New, done func(bool))
@@ -21,11 +22,16 @@ type harm struct {
 
 // run plays the story, and reports whether harm was done.
 func (h harm) run(t *testing.T, build clients.New) (did bool) {
-	play(t, max(1, h.nodes), func(s *stage) {
+	direct := func(s *stage) {
 		s.faults(h.faults...)
 		s.faultsAt(time.Second, h.later...)
 		h.play(s, build, func(harm bool) { did = did || harm })
-	})
+	}
+	if h.replicas > 0 {
+		playGroup(t, h.replicas, direct)
+	} else {
+		play(t, max(1, h.nodes), direct)
+	}
 	return did
 }
 
@@ -330,6 +336,20 @@ var harms = map[string]harm{
 			_, err := l.Acquire(c.ctx, "other", 10*time.Second)
 			done(err != nil)
 		})
+	}},
+	"single-wait-own-client": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.release(c.at(0, l, 10*time.Second), nil)
+			done(c.at(1.5, l, 10*time.Second) != nil)
+		})
+	}},
+	"single-wait-leaves": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(1.5, build(c.env), 10*time.Second)
+			s.faults("heal n1-r1")
+		})
+		s.client("c2", func(c *client) { done(c.at(4, build(c.env), 10*time.Second) == nil) })
 	}},
 	"single-clean-up-cancelled": {later: []string{"delay c1->n1 1s"}, play: cancelled},
 	"single-goes-on":            {later: []string{"delay c1->n1 1s"}, play: cancelled},

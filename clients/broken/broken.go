@@ -7,8 +7,9 @@
 // single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
 // single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha,
 // single-token-in-locker, single-clean-up-cancelled, single-goes-on, single-one-key, single-capped-ttl,
-// single-one-at-a-time, redlock-first-three, redlock-extend-of-granted, redlock-extend-no-drift, redlock-stale-validity,
-// watchdog-recreates, watchdog-recreates-late, watchdog-from-reply, watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after.
+// single-one-at-a-time, single-wait-own-client, single-wait-leaves, redlock-first-three, redlock-extend-of-granted,
+// redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
+// watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after.
 package broken
 
 import (
@@ -28,8 +29,6 @@ func Locks() []clients.Lock {
 		noDrift,
 		recreatingExtension,
 		waitElsewhere,
-		waitOwnClient,
-		waitLeaves,
 		releaseGranted,
 		noTimeout,
 		fixedDelay,
@@ -70,6 +69,8 @@ func Mistakes() []clients.Lock {
 		oneKey,
 		cappedTTL,
 		oneAtATime,
+		waitOwnClient,
+		waitLeaves,
 		releaseToldOK,
 		releaseForce,
 		evalsha,
