@@ -14,7 +14,11 @@ import (
 func (ix *index) grantedIf(a, b *facts.Lease, kept []Assumption) time.Duration {
 	from, until := ix.asking(b)
 	var was, would []time.Duration // when each key of b could be set, and when it could have been
-	for _, n := range ix.Votes(b) {
+	votes := ix.Votes(b)
+	if slices.Contains(kept, BoundedClockError) {
+		votes = ix.votesByClock(b)
+	}
+	for _, n := range votes {
 		taker := ix.Lives[n]
 		w, t := ix.room(a, b, taker, kept)
 		if end, waited := ix.stray(b, taker); end > w {
@@ -75,11 +79,19 @@ func (ix *index) room(a, b *facts.Lease, taker facts.Life, kept []Assumption) (w
 	was = ix.At(key.To)
 	cause := ix.Events[ix.Cause(*key)]
 	switch {
+	case slices.Contains(kept, BoundedClockError) && ix.misdatedKey(a, *key):
+		if broken, _ := ix.unrenewed(a); ix.renewing(a) && (broken == None || slices.Contains(kept, broken)) {
+			return was, never
+		}
+		return was, ix.At(key.From) + ix.Meta.TTL
 	case cause.Op == history.Lose:
 		if slices.Contains(kept, DurableNodes) {
 			return was, ix.dueIf(a, key, kept)
 		}
 	case cause.Op == history.Expire:
+		if slices.Contains(kept, BoundedClockError) && key.Promise <= 0 && ix.misdated(a) >= 0 {
+			return was, ix.asMeant(a, key.Ordered)
+		}
 		if broken, _ := ix.unrenewed(a); broken != None && slices.Contains(kept, broken) && ix.Lifetime(*key) >= key.Promise/2 {
 			return was, never
 		}
@@ -95,10 +107,21 @@ func (ix *index) room(a, b *facts.Lease, taker facts.Life, kept []Assumption) (w
 		}
 	case slices.Contains(kept, BoundedClockError) && ix.hastened(*key):
 		return was, max(was, a.End)
+	case slices.Contains(kept, BoundedClockError) && cause.Op == history.Delete && cause.By == a.Client && ix.mistimed(ix.Cause(*key), cause.At) >= 0:
+		return was, ix.asMeant(a, cause.Departure())
 	case cause.By == a.Client:
 		return was, was - ix.ahead(a, cause.Departure(), kept)
 	}
 	return was, was
+}
+
+// asMeant returns when a key of a lease would have ended whose deadline the client sent as an instant, at sent, had the clocks been right:
+// [never] if the client would have renewed it.
+func (ix *index) asMeant(a *facts.Lease, sent time.Duration) time.Duration {
+	if ix.renewing(a) {
+		return never
+	}
+	return facts.Later(sent, ix.Meta.TTL)
 }
 
 // extended returns when a key of a lease would have ended that otherwise ended at due: an extension that failed because nodes were

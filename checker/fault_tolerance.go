@@ -19,7 +19,7 @@ import (
 //
 // A node is missing while it, or the replica that replaced it, is crashed, stopped or paused, or out of reach of that client. A
 // majority of nodes does not help either if it has keys that nobody could have removed, so that clients can only wait for them to
-// expire: see stands. Keys that a client could have removed, but did not, are no excuse.
+// expire: see stands. If that is so of the only node, it does not matter that it is out of reach, too. Keys that a client could have removed, but did not, are no excuse.
 //
 // The lock itself is at fault, because the faults were those that it should tolerate. There is one exception: a client took a
 // lease that was over for a valid one, because the clocks of two clients disagree. The probe is checked by deadlock freedom.
@@ -351,6 +351,9 @@ func (d *dearth) needs(a ask) []need {
 	missing := map[string][]facts.Stretch{} // missing nodes, by node
 	for _, n := range ix.Meta.Nodes {
 		missing[n] = d.missing(a.client, n)
+		if len(ix.Meta.Nodes) == 1 { // not while it is up and would refuse the client even if its messages arrived in time
+			missing[n] = facts.Without(missing[n], facts.Without(d.occupied[n], d.missing("", n)))
+		}
 	}
 	instants := []time.Duration{a.From}
 	note := func(s []facts.Stretch) {
@@ -422,7 +425,7 @@ func (d *dearth) holds(lock string) []facts.Stretch {
 	return held
 }
 
-// missing returns when no copy of a node that accepts writes was up and in reach of a client.
+// missing returns when no copy of a node that accepts writes was up and in reach of a client; or just up, if client is empty.
 func (d *dearth) missing(client, node string) []facts.Stretch {
 	var there []facts.Stretch
 	for p, group := range d.ix.Groups {

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +96,34 @@ func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 			16.1 n1 set c2#1 until=26.1
 			16.2 c2 ok acquire c2#1 until=never renews`,
 			want: []string{"c2 held c2#1 from 16.200s without end, while c1 held c1#1 from 0.200s without end [none]"}},
+		{name: "paused just as it was about to renew, half a TTL after the reply to its last renewal", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			5    n1 retime c1#1 until=15
+			10.1 c1 fault pause id=1
+			10.1 c1 bite id=1
+			15   n1 expire c1#1
+			16   c2 invoke acquire
+			16.1 n1 set c2#1 until=26.1
+			16.2 c2 ok acquire c2#1 until=never renews
+			20   c1 fault resume
+			20   c1 info lost c1#1`,
+			want: []string{"c2 held c2#1 from 16.200s without end, while c1 held c1#1 from 0.200s to 20.000s [bounded pause]"}},
+		{name: "paused long after it should have renewed", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			5    n1 retime c1#1 until=15
+			10.6 c1 fault pause id=1
+			10.6 c1 bite id=1
+			15   n1 expire c1#1
+			16   c2 invoke acquire
+			16.1 n1 set c2#1 until=26.1
+			16.2 c2 ok acquire c2#1 until=never renews
+			20   c1 fault resume
+			20   c1 info lost c1#1`,
+			want: []string{"c2 held c2#1 from 16.200s without end, while c1 held c1#1 from 0.200s to 20.000s [none]"}},
 		{name: "the holder was cut off", story: `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 until=10.1
@@ -428,5 +457,50 @@ func TestLockThatRenewsAndTellsNothing(t *testing.T) {
 			15.1 n2 set c2#1 until=25.1
 			15.1 n3 set c2#1 until=25.1
 			15.2 c2 ok acquire c2#1 until=never`},
+	})
+}
+
+// A lock that renews its leases may send deadlines as instants by the wall clock of its client. If that clock is set back, the node
+// deletes the key, and a write under the lease is late because of the clock, just as the overlap of the leases is.
+func TestWriteUnderALeaseWithADeadlineThatHasPassed(t *testing.T) {
+	const late = "c1 wrote A under c1#1 at 7.100s, after c2 was granted c2#1 at 6.100s"
+	const rest = `
+		6    c2 invoke acquire
+		6.1  n1 set c2#1 until=16.1
+		6.2  c2 ok acquire c2#1 until=never renews
+		7    c1 invoke write A c1#1 wall=-20
+		7.1  resource accept A c1#1 sent=7
+		7.2  c1 ok write A c1#1 wall=-20
+		9    c1 info lost c1#1 wall=-20
+	`
+	const renewed = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1 until=10.1
+		0.2  c1 ok acquire c1#1 until=never renews
+		1    c1 fault jump jump_c1_-20s wall=-20
+		5.1  n1 delete c1#1 by=c1 sent=5
+	`
+	const born = `
+		0    c1 fault jump jump_c1_-20s wall=-20
+		0    c1 invoke acquire wall=-20
+		0.1  n1 set c1#1 until=-10
+		0.1  n1 expire c1#1
+		0.2  c1 ok acquire c1#1 until=never renews wall=-20
+	`
+	hidden := strings.NewReplacer("0.1  n1 set c1#1 until=-10", "", "0.1  n1 expire c1#1", "").Replace(born)
+	testProperty(t, ResourceExclusion, []verdictCase{
+		{name: "sent with the acquire, to a real server, which hides such a key", story: "on redis\n" + hidden + rest, want: []string{late + " [bounded clock error]"}},
+		{name: "a lock that has no key, in simulation", story: "on sim\n" + hidden + rest, want: []string{late + " [none]"}},
+		{name: "a lock that has no key, on a real server, and a clock that is behind by less than a TTL", story: "on redis\n" + strings.ReplaceAll(hidden+rest, "-20", "-9"), want: []string{late + " [none]"}},
+		{name: "a write before the other client was granted the lock", story: renewed + "5.5 resource accept A c1#1 sent=5.4" + rest[:strings.Index(rest, "7  ")]},
+		{name: "no newer lease", story: born + strings.TrimSpace(rest[strings.Index(rest, "7  "):])},
+		{name: "no write under the older lease", story: renewed + rest[:strings.Index(rest, "7  ")] + "7 resource accept B c2#1 sent=6.9"},
+		{name: "a right clock, and a write after it was told", story: strings.NewReplacer("c1 fault jump jump_c1_-20s", "c3 invoke read", "wall=-20", "").Replace(renewed) +
+			"5.5 c1 info lost c1#1" + strings.Replace(strings.ReplaceAll(rest, "wall=-20", ""), "9    c1 info lost c1#1", "", 1)},
+		{name: "sent with a renewal", story: renewed + rest, want: []string{late + " [bounded clock error]"}},
+		{name: "the clock was right", story: strings.NewReplacer("c1 fault jump jump_c1_-20s", "c3 invoke read", "wall=-20", "").Replace(renewed + rest), want: []string{late + " [none]"}},
+		{name: "sent with the acquire", story: born + rest, want: []string{late + " [bounded clock error]"}},
+		{name: "the clock was right, and the lock sent a deadline that had passed", story: strings.NewReplacer("c1 fault jump jump_c1_-20s", "c3 invoke read", "wall=-20", "").Replace(born + rest),
+			want: []string{late + " [none]"}},
 	})
 }

@@ -354,6 +354,28 @@ var harms = map[string]harm{
 	"single-clean-up-cancelled": {later: []string{"delay c1->n1 1s"}, play: cancelled},
 	"single-goes-on":            {later: []string{"delay c1->n1 1s"}, play: cancelled},
 	"single-release-told-ok":    {play: lateRelease},
+	"single-woken-owns": {play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.release(c.at(0, l, 10*time.Second), nil) // nobody waits
+			held = c.at(0.5, l, 10*time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(1, build(c.env), 10*time.Second) != nil && held != nil) })
+	}},
+	"single-waits-for-message": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { c.at(0, build(c.env), 2*time.Second) })
+		waits := true
+		s.client("c2", func(c *client) {
+			c.at(1, build(c.env), 2*time.Second)
+			waits = false
+		})
+		s.client("c3", func(c *client) {
+			c.Until(10 * time.Second)
+			done(waits)
+			c.env.Nodes[0].Publish(c.ctx, "lock:free", "1") // so that the story ends
+		})
+	}},
 
 	"redlock-recount": {nodes: 3, faults: []string{"cut c1-n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) { done(c.at(0, build(c.env), 10*time.Second) != nil) })

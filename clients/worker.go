@@ -84,20 +84,19 @@ func Outcome(err error) history.Kind {
 // definite lists the errors that mean that an operation certainly did not happen.
 var definite = []error{
 	ErrNotAcquired, ErrNotHeld, ErrNotExtended, ErrFixedTTL, ErrRejected, ErrSkipped,
-	errNoLease, errOver, errLost, errNotExtender, errNothingRead,
+	ErrNotExtender, errNoLease, errOver, errLost, errNothingRead,
 }
 
 var (
 	errNoLease     = errors.New("no lease")
 	errOver        = errors.New("the lease is over")
 	errLost        = errors.New("the lease is lost")
-	errNotExtender = errors.New("the lock cannot extend its leases")
 	errNothingRead = errors.New("nothing was read that could be updated")
 )
 
 // CannotExtend reports whether an event says that the lock has no extension: its lease is no [Extender].
 func CannotExtend(e history.Event) bool {
-	return e.Op == history.Extend && e.Error == errNotExtender.Error()
+	return e.Op == history.Extend && e.Error == ErrNotExtender.Error()
 }
 
 // ExtendsByFixedTTL reports whether an event says that the lock cannot extend a lease by the TTL that was asked for.
@@ -241,7 +240,7 @@ func (w *Worker) Extend(ctx context.Context, ttl time.Duration) {
 		}
 		l, ok := w.lease.(Extender)
 		if !ok {
-			return errNotExtender
+			return ErrNotExtender
 		}
 		lasts, start, before := cmp.Or(ttl, w.ttl), w.clock.Now(), w.until()
 		err := l.Extend(ctx, lasts)
@@ -430,6 +429,19 @@ func (w *Worker) Exit() {
 func (w *Worker) Close() error {
 	if c, ok := w.locker.(io.Closer); ok {
 		return c.Close()
+	}
+	return nil
+}
+
+// A Program is a [Locker] whose code runs in a process of its own, which can end, or say what nobody understands.
+type Program interface {
+	Err() error // what the process did that ends the run; nil if there is nothing
+}
+
+// Err says why nothing that the lock did counts; nil if it counts.
+func (w *Worker) Err() error {
+	if p, ok := w.locker.(Program); ok {
+		return p.Err()
 	}
 	return nil
 }

@@ -115,9 +115,9 @@ var adversities = []struct {
 	reach                   string // by package time: "clock" or "pause" is what keeps it from the lock
 	real                    string
 }{
-	{"`jump` of a client", "when c1 acquires +500µs jump c1 -3s", "", checker.Unsafe, "clock", "the clock in `Env`, as in simulation"},
-	{"`slew` of a client", "on reply SET n1->c1 delay 2s\n  when c1 acquires +500µs slew c1 -1s over 2s", "", checker.Unsafe, "clock", "the clock in `Env`, as in simulation"},
-	{"`drift` of a client", "drift c1 -100000ppm", "", checker.Unsafe, "clock", "the clock in `Env`, as in simulation"},
+	{"`jump` of a client", "when c1 acquires +500µs jump c1 -3s", "", checker.Unsafe, "clock", "the clock in `Env`, and package time, which takes the go command"},
+	{"`slew` of a client", "on reply SET n1->c1 delay 2s\n  when c1 acquires +500µs slew c1 -1s over 2s", "", checker.Unsafe, "clock", "the clock in `Env`, and package time, which takes the go command"},
+	{"`drift` of a client", "drift c1 -100000ppm", "", checker.Unsafe, "clock", "the clock in `Env`, and package time, which takes the go command"},
 	{"`pause` of a client that waits for no timer of its own", "when c1 acquired +1s pause c1 13s", "", checker.Unsafe, "", "SIGSTOP"},
 	{"`pause` of a client while the lock waits for a reply", "when c1 acquires +500µs pause c1 13s", "", checker.Unsafe, "", "SIGSTOP"},
 	{"`pause` of a client while the lock sleeps, or is to renew", "at 7s pause c2 5s", "", checker.Safe, "pause", "SIGSTOP"},

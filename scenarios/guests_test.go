@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"flag"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,54 @@ func TestGuestsByPackageTime(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// repetitions is how often TestGuestsRepeatEverything plays each fault.
+var repetitions = flag.Int("guest-repetitions", 4, "how often each fault of docs/adversity.md is played with a lock that does all that a native run cannot control")
+
+// As a guest, a lock that does all that a native run cannot control meets every fault of docs/adversity.md, and each repetition is the same.
+// Natively the faults of a client's clock do not reach it, and its runs differ.
+func TestGuestsRepeatEverything(t *testing.T) {
+	play.QuietRedis()
+	repeated := 0
+	for i, a := range adversities {
+		s := adversity(t, a.nemesis, a.settings)
+		native, err := play.Simulate(s, s.Runs[0], planted.NewEverything, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.reach != "" && native.Result.Verdict != checker.Inconclusive {
+			t.Errorf("%s: %s natively, where the fault cannot reach the lock", a.what, native.Result.Verdict)
+		}
+		t.Run(a.what, func(t *testing.T) {
+			seldom(t, i)
+			first := withGuests(t, s, "everything")
+			if first.Result.Verdict == checker.Inconclusive {
+				t.Errorf("%q\n%s", first.Result.Unmet, first.Timeline())
+			}
+			for n := range *repetitions - 1 {
+				if o := withGuests(t, s, "everything"); o.History.Meta.Checksum != first.History.Meta.Checksum {
+					t.Fatalf("repetition %d has the checksum %s instead of %s", n+2, o.History.Meta.Checksum, first.History.Meta.Checksum)
+				}
+			}
+			repeated += *repetitions
+		})
+	}
+	t.Logf("%d repetitions were equal", repeated)
+
+	// The same run, natively: at least one of what it draws at random differs.
+	s := adversity(t, "at 3s cut c1-resource\n  at 4s heal c1-resource", "")
+	sums := map[string]bool{}
+	for range 20 {
+		o, err := play.Simulate(s, s.Runs[0], planted.NewEverything, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums[o.History.Meta.Checksum] = true
+	}
+	if len(sums) == 1 {
+		t.Error("20 native runs were equal, so that the lock shows nothing")
 	}
 }
 

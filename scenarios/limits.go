@@ -22,7 +22,7 @@ import (
 // How much is harmless depends on the TTL, the work of your clients and the number of nodes, which [Shaped] sets. The default TTL is
 // 10 s, and the default work three tenths of it; the other defaults suit the reference. The other options are [Like], [Have],
 // [Seed], [Limit], [Memory] and [Restless]. A lock on one node takes about ten seconds, and one on three nodes up to some minutes. The same seed
-// gives the same sheet, unless the lock is restless.
+// gives the same sheet, unless the runs of the lock cannot be repeated ([Restless]).
 //
 // The runs take place in worker processes, like those of [Test]. In a worker for a later call, Limits returns an empty sheet: so what
 // comes between two calls must not take rows for granted.

@@ -74,6 +74,8 @@ func Mistakes() []clients.Lock {
 		releaseToldOK,
 		releaseForce,
 		evalsha,
+		wokenOwns,
+		waitsForMessage,
 		keyWindow,
 		counts,
 

@@ -19,5 +19,7 @@ func Locks() []clients.Lock {
 		shuffled,
 		askedTwice,
 		queue,
+		subscribed,
+		signalled,
 	}
 }

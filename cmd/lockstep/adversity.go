@@ -10,12 +10,12 @@ type adversity struct {
 // group where a reader would look for it. The simplest scenario of a group comes first.
 var adversities = []adversity{
 	{"pauses", []string{
-		"pause-in-acquire", "pause-after-acquire", "pause-after-check", "read-modify-write", "efficiency",
+		"pause-in-acquire", "client-time-pause", "pause-after-acquire", "pause-after-check", "read-modify-write", "efficiency",
 		"pause-fenced", "fence-zombie-first", "fence-much-later", "token-in-name", "token-check-and-set", "fence-or-check-and-set",
 	}},
 	{"clocks", []string{
 		"clock-offset", "clock-drift", "clock-jump", "clock-jump-back", "clock-step-vs-slew",
-		"client-clock-drift", "client-clock-jump", "leap-second", "getset-skew",
+		"client-clock-drift", "client-clock-jump", "leap-second", "getset-skew", "client-time", "client-time-drift",
 	}},
 	{"crashes and restarts", []string{
 		"crash-no-ttl", "crash-before-expire", "single-node-down", "redlock-minority-down", "redlock-majority-down",
@@ -27,11 +27,11 @@ var adversities = []adversity{
 		"wait-other-connection", "split-brain", "token-after-failover",
 	}},
 	{"network", []string{
-		"slow-link", "slow-reply", "delay-to-lock-server", "redlock-slow-acquire", "redlock-hung-node", "redlock-reply-lost",
+		"slow-link", "slow-reply", "stall-after-grant", "delay-to-lock-server", "redlock-slow-acquire", "redlock-hung-node", "redlock-reply-lost",
 		"redlock-partition-halves", "partition-no-ttl", "holder-cut-off", "delay-to-resource", "crash-with-write-in-flight",
 	}},
 	{"retries and timeouts of the client library", []string{
-		"retried-set", "retried-release", "release-cancelled", "late-clean-up", "hung-node-of-three",
+		"retried-set", "late-acquire", "retried-release", "release-cancelled", "late-clean-up", "hung-node-of-three",
 	}},
 	{"contention", []string{
 		"redlock-calm", "redlock-contended", "expiry-herd", "lost-update",
@@ -41,7 +41,7 @@ var adversities = []adversity{
 		"ttl-too-short", "ttl-too-long", "ttl-fraction", "born-expired",
 	}},
 	{"extension and renewal", []string{
-		"extend", "extend-gone", "extend-late", "extend-minority", "extend-other-ttl", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply",
+		"extend", "extend-gone", "extend-late", "extend-minority", "extend-majority", "extend-other-ttl", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply",
 		"held-quietly",
 	}},
 	{"sweeps: one fault, at each position", []string{

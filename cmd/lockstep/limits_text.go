@@ -64,7 +64,7 @@ func (y *limitsText) json() error {
 		TTL      string   `json:"ttl"`
 		Work     string   `json:"work,omitempty"` // empty: that of each workload
 		Seed     uint64   `json:"seed"`
-		Restless bool     `json:"restless,omitempty"`
+		Restless bool     `json:"nondeterministic,omitempty"`
 		Have     []having `json:"have"`
 		*search.Sheet
 	}{s.Lock, s.Nodes, s.Replicas, s.Clients, s.Resource, s.Pool, history.FormatDuration(s.TTL), workText(s.Work), y.flags.seed, y.restless, y.having(), y.Sheet})
@@ -87,7 +87,7 @@ func (y *limitsText) print() {
 		y.say("%s", sentence)
 	}
 	if y.restless {
-		y.say("%s is restless: its runs differ, and so may the sheet.", y.flags.shape.Lock)
+		y.say("Native runs of %s cannot always be repeated, so the sheet may differ the next time.", y.flags.shape.Lock)
 	}
 	if len(y.flags.haves) > 0 {
 		fmt.Fprintln(y.w)

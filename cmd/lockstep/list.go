@@ -88,8 +88,8 @@ type listedLibrary struct {
 	About    string   `json:"about"`
 	Module   string   `json:"module"`
 	Version  string   `json:"version,omitempty"`
-	Like     []string `json:"like"`               // the locks in whose runs it takes their place
-	Restless bool     `json:"restless,omitempty"` // its runs may not repeat to the byte
+	Like     []string `json:"like"`                       // the locks in whose runs it takes their place
+	Restless bool     `json:"nondeterministic,omitempty"` // its native runs may not repeat to the byte
 }
 
 func describe(s *script.Scenario) listedScenario {

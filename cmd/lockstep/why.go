@@ -34,7 +34,7 @@ Then it looks for the point of no return. After each line of the timeline, the r
 The point of no return is the moment from which on all of these futures violate the property.
 
 The run is the first that violates a property, unless one is named. Runs are simulated, and the
-same command prints the same text each time, unless the lock is restless.
+same command prints the same text each time, unless the native runs of the lock cannot be repeated.
 
 Exit status: 0 the run came out as its scenario expects; 1 it did not; 2 it proves nothing; 3 it could not
 be run, or not be repeated.`,
@@ -82,7 +82,7 @@ func (f *runFlags) why(c *cobra.Command, arg string, futures int, svg, png strin
 		return err
 	}
 	lib, _ := f.known.library(o.Run.Lock)
-	y := &whyText{w: c.OutOrStdout(), outcome: o, restless: lib.Restless}
+	y := &whyText{w: c.OutOrStdout(), outcome: o, restless: lib.Restless && !o.Run.Guests}
 	if o.Report != nil {
 		fmt.Fprintln(y.w, reports.VisibleLines(o.Report.String()))
 		return status(exitUnknown)

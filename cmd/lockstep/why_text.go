@@ -40,7 +40,7 @@ func (y *whyText) json() error {
 		Seed     uint64          `json:"seed"`
 		Verdict  checker.Verdict `json:"verdict"`
 		Checksum string          `json:"checksum"`
-		Restless bool            `json:"restless,omitempty"`
+		Restless bool            `json:"nondeterministic,omitempty"`
 		Causes   []*search.Cause `json:"causes"`
 	}{m.Scenario, y.outcome.Run.ID(), m.Lock, m.Seed, y.outcome.Result.Verdict, m.Checksum, y.restless, causes})
 }
@@ -55,7 +55,7 @@ func (y *whyText) print() {
 		y.say("Nothing is proved: %s.", u)
 	}
 	if y.restless {
-		y.say("%s is restless: replays may differ from the run, and from each other, by more than what was changed.", o.Run.Lock)
+		y.say("Native runs of %s cannot always be repeated: replays may differ from the run, and from each other, by more than what was changed.", o.Run.Lock)
 	}
 	if len(y.causes) == 0 {
 		y.say("No property is violated, so there is nothing to explain.")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jonboulle/clockwork"
 
+	"lockstep/nodes/packagetime"
 	"lockstep/sim/history"
 )
 
@@ -17,7 +18,8 @@ import (
 // history. Each method except those for clocks, Steady and Until sends a request to that process and waits for the answer. So a
 // fault that is due after one step happens before the next: the client is stopped or killed while it waits.
 //
-// The clocks of a client process are those of the machine, corrected by the faults of the run; its network is the machine's. When
+// The clocks of a client process are those of the machine, corrected by the faults of the run; its network is the machine's. In a program
+// that was made by [packagetime.Build] they are those of package time, which the faults set. When
 // the process at the other end ends, so does this one.
 type Host struct {
 	start  time.Time // of the run
@@ -86,7 +88,7 @@ func Join(c Contact) (*Host, error) {
 	// Both processes read the same clock, the wall clock of the machine. From here on the monotonic one counts.
 	now := time.Now()
 	h.start = now.Add(-time.Duration(now.UnixNano() - a.Start))
-	h.clocks.begin(h.start)
+	h.clocks.begin(h.start, packagetime.Machine()-(now.UnixNano()-a.Start))
 	if a.Clocks != nil {
 		h.clocks.set(*a.Clocks)
 	}
@@ -117,6 +119,9 @@ func (h *Host) listen(conn net.Conn) {
 }
 
 func (h *Host) ask(q question) answer {
+	if len(q.Bite) == 0 {
+		h.clocks.report()
+	}
 	waits := make(chan answer, 1)
 	h.mu.Lock()
 	h.asked++
@@ -144,13 +149,27 @@ func (h *Host) Pause(d time.Duration) { h.ask(question{Pause: d}) }
 func (h *Host) End() { h.ask(question{End: true}) }
 
 // Clock is the steady clock of the process, for the code under test: it drifts but never jumps, as do its timers.
-func (h *Host) Clock() clockwork.Clock { return steadyClock{h.clocks} }
+func (h *Host) Clock() clockwork.Clock {
+	if packagetime.Own() {
+		return clockwork.NewRealClock()
+	}
+	return steadyClock{h.clocks}
+}
 
 // Wall is the wall clock: it drifts, jumps and slews.
-func (h *Host) Wall() clockwork.Clock { return wallClock{steadyClock{h.clocks}} }
+func (h *Host) Wall() clockwork.Clock {
+	if packagetime.Own() {
+		return packagetime.Wall()
+	}
+	return wallClock{steadyClock{h.clocks}}
+}
 
 // Steady is what the steady clock shows, since the start of the run.
 func (h *Host) Steady() time.Duration { return h.clocks.steady() }
 
 // Until waits until time t of the run.
-func (h *Host) Until(t time.Duration) { time.Sleep(t - time.Since(h.start)) }
+func (h *Host) Until(t time.Duration) {
+	for left := t - h.clocks.passed(); left > 0; left = t - h.clocks.passed() {
+		time.Sleep(h.clocks.takes(left))
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jonboulle/clockwork"
 
+	"lockstep/nodes/packagetime"
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -23,8 +24,10 @@ type setClocks struct {
 type hostClocks struct {
 	bite func(faults []int) // returns when the history says that the faults bit
 
-	mu     sync.Mutex // guards the fields below
-	start  time.Time  // of the run
+	mu     sync.Mutex        // guards the fields below
+	start  time.Time         // of the run
+	began  int64             // the same by [packagetime.Machine]
+	asked  packagetime.Reads // before the last fault
 	nr     int
 	now    history.Clock
 	unmet  []int
@@ -37,10 +40,10 @@ func newHostClocks(bite func([]int)) *hostClocks {
 }
 
 // begin sets when the run began.
-func (k *hostClocks) begin(start time.Time) {
+func (k *hostClocks) begin(start time.Time, began int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.start = start
+	k.start, k.began = start, began
 }
 
 // set changes the clocks. Timers keep the reading at which they fire, so they fire at another time.
@@ -52,6 +55,10 @@ func (k *hostClocks) set(s setClocks) {
 		return
 	}
 	k.nr, k.now = s.Nr, s.Clocks
+	if packagetime.Own() {
+		k.asked = packagetime.ReadSoFar()
+		packagetime.Set(k.now, k.began)
+	}
 	for t := range k.timers {
 		t.wind()
 	}
@@ -70,8 +77,51 @@ func (k *hostClocks) noticed(reads bool) {
 	}
 }
 
+// report reports faults of package time that have had an effect: since they were injected, the process has read the wall clock, as every
+// time.Now does. Package time itself must not wait for the report.
+func (k *hostClocks) report() {
+	if !packagetime.Own() {
+		return
+	}
+	var met []int
+	k.mu.Lock()
+	if packagetime.ReadSoFar().Wall > k.asked.Wall {
+		met, k.unmet = k.unmet, nil
+	}
+	k.mu.Unlock()
+	if len(met) > 0 {
+		k.bite(met)
+	}
+}
+
+// passed returns how much true time has passed since the run began.
+func (k *hostClocks) passed() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.sinceStart()
+}
+
+// sinceStart is passed for a caller that holds mu.
+func (k *hostClocks) sinceStart() time.Duration {
+	if packagetime.Own() {
+		return packagetime.Since(k.began)
+	}
+	return time.Since(k.start)
+}
+
+// takes returns by how much package time advances while true time advances by d.
+func (k *hostClocks) takes(d time.Duration) time.Duration {
+	if !packagetime.Own() {
+		return d
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.sinceStart()
+	return k.now.Reading(t+d) - k.now.Reading(t)
+}
+
 // reading returns what the steady clock shows. The caller holds mu.
-func (k *hostClocks) reading() time.Duration { return k.now.Reading(time.Since(k.start)) }
+func (k *hostClocks) reading() time.Duration { return k.now.Reading(k.sinceStart()) }
 
 func (k *hostClocks) steady() time.Duration {
 	k.mu.Lock()

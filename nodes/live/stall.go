@@ -56,10 +56,10 @@ type lateness struct {
 // watchForStalls tells the cluster if this process is held up. Only the cluster can tell a busy machine from a pause.
 func (h *Host) watchForStalls() {
 	for {
-		start := time.Now()
+		start := h.clocks.passed()
 		time.Sleep(clientStallPoll)
-		if late := time.Since(start) - clientStallPoll; late > clientStall {
-			h.ask(question{Late: &lateness{start.Sub(h.start), late}})
+		if late := h.clocks.passed() - start - clientStallPoll; late > clientStall {
+			h.ask(question{Late: &lateness{start, late}})
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jonboulle/clockwork"
 
 	"lockstep/clients"
+	"lockstep/nodes/packagetime"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/history"
@@ -22,9 +23,10 @@ func beGuest(find Finder) error {
 	}
 	r, a := s.Resolve(run), j.Client
 	dial := clients.Dialer(a.Group.Dialer(wasm.Dial))
-	env := clients.NewEnv(clockwork.NewRealClock(), wallClock{clockwork.NewRealClock()}, sim.Rand(j.Seed, "client", a.Name), dial, a.Nodes)
+	env := clients.NewEnv(clockwork.NewRealClock(), packagetime.Wall(), sim.Rand(j.Seed, "client", a.Name), dial, a.Nodes)
 	if r.Pool == script.Warm {
 		env.Warm()
+		build = env.Made(build)
 	}
 	ask(question{Begin: true})
 	steps := r.Lane(a.Name)
@@ -61,10 +63,3 @@ func (guestHost) Lease() string           { return ask(question{Lease: true}).Le
 func (guestHost) Pause(d time.Duration)   { ask(question{Pause: d}) }
 func (guestHost) Until(t time.Duration)   { wasm.Await(ask(question{Until: &t}).FD) }
 func (guestHost) Steady() time.Duration   { return ask(question{Steady: true}).Steady }
-
-// wallClock is the wall clock of the process. It drops the reading of the steady clock, which package time would prefer.
-type wallClock struct{ clockwork.Clock }
-
-func (wallClock) Now() time.Time                    { return time.Now().Round(0) }
-func (c wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
-func (c wallClock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }

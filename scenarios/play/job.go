@@ -72,7 +72,7 @@ type job struct {
 	Restless bool `json:"restless,omitempty"`
 	// Guests makes the clients guests, even if the page does not say so.
 	Guests  bool    `json:"guests,omitempty"`
-	Program program `json:"program,omitzero"` // for runs with guests
+	Program program `json:"program,omitzero"` // of guests, or of clients on real servers whose package time must be set
 
 	// On real Redis:
 	Servers string        `json:"servers,omitempty"` // with credentials, if they are existing servers
@@ -158,6 +158,9 @@ func (c Case) Job(i int) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.needsClocks() {
+		p.Path, _ = clocked() // if there is none, Outcome says why
+	}
 	twice := c.On != OnReal && (c.Restless || i%canary == 0)
 	return json.Marshal(job{
 		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: c.On,
@@ -192,6 +195,11 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 		return crashed(c, r, &workers.Report{Reason: "the worker sent no history"})
 	}
 	o := Judge(c.Scenario, r, d.History)
+	if c.needsClocks() && o.Result.OwnTime {
+		if _, err := clocked(); err != nil {
+			o.Result.Unmet = append(o.Result.Unmet, err.Error())
+		}
+	}
 	o.Repeat, o.Promise = d.Repeat, c.Promise
 	if first := d.History.Meta.Checksum; d.Checksum != "" && d.Checksum != first {
 		o.Result.Verdict = checker.Inconclusive
@@ -203,6 +211,9 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 
 // crashed is the outcome of a case whose run did not end.
 func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
+	if clients.IsWasm(r.Lock) && !strings.Contains(report.Reason, r.Lock) { // it may have been ended before it could say its name
+		report.Reason = r.Lock + ": " + report.Reason
+	}
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report, Promise: c.Promise}
 	o.History = &history.History{Meta: metaOf(r, c.Scenario, c.where(), c.seed())}
 	o.Facts = facts.Of(o.History)
@@ -231,7 +242,9 @@ func Perform(ctx context.Context, data json.RawMessage, find Finder, task Task) 
 	if err != nil {
 		return nil, err
 	}
-	useProgram(j.Program)
+	if j.On != OnReal {
+		useProgram(j.Program)
+	}
 	if j.Client != nil {
 		return &done{}, beClient(ctx, s, r, build, j)
 	}
@@ -287,7 +300,7 @@ func readJob(data json.RawMessage, find Finder) (j job, s *script.Scenario, r sc
 		return
 	}
 	r = r.With(j.Lock)
-	r.Guests = r.Guests || j.Guests
+	r.Guests = (r.Guests || j.Guests) && !clients.IsWasm(r.Lock)
 	build, err = find(r.Lock)
 	return
 }

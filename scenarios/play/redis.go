@@ -8,7 +8,6 @@ import (
 	"fmt"
 	mathrand "math/rand"
 	"net"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -50,7 +49,7 @@ func onServers(ctx context.Context, s *script.Scenario, run script.Section, j jo
 	if err := CheckRedis(s, run, j.Speed); err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
+	client, err := j.client()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func onServers(ctx context.Context, s *script.Scenario, run script.Section, j jo
 			return nil, err
 		}
 	}
-	if err := onCluster(r, c, j, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
+	if err := onCluster(r, c, j, client); err != nil {
 		if o := upTo(r, err, s, c.Events(), j.Seed); o != nil {
 			return o, nil
 		}
@@ -174,6 +173,9 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 		return err
 	}
 	env.Clock, env.Wall = host.Clock(), host.Wall()
+	if r.Pool == script.Warm {
+		build = env.Made(build)
+	}
 	// Unmodified libraries draw from the randomness of the process. Two clients should not draw the same.
 	//lint:ignore SA1019 nothing else seeds what libraries draw from
 	mathrand.Seed(sim.Rand(j.Seed, "process", a.Name).Int64())
@@ -183,6 +185,9 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 	}
 	var left leftovers // until the process ends
 	left.runLane(ctx, host, env, build, a.Resource, r.TTL, steps)
+	if err := left.err(); err != nil {
+		return err
+	}
 	host.End()
 	if len(steps) > 0 && steps[len(steps)-1] == (script.Stay{}) {
 		select {} // until the process is killed

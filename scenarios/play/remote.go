@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +25,7 @@ func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job
 	if err := CheckRemote(s, run, j.Speed, servers); err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
+	client, err := j.client()
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +43,7 @@ func onRemote(ctx context.Context, s *script.Scenario, run script.Section, j job
 	}()
 	theirs := j
 	theirs.Servers, theirs.Prefix = "", "" // clients know only the proxies
-	if err := onCluster(r, remote.Cluster, theirs, func() *exec.Cmd { return exec.Command(self, os.Args[1:]...) }); err != nil {
+	if err := onCluster(r, remote.Cluster, theirs, client); err != nil {
 		return nil, err
 	}
 	return Judge(s, r, &history.History{Meta: metaOf(r, s, servers.String(), j.Seed), Events: remote.Events()}), nil

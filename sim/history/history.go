@@ -87,7 +87,8 @@ const (
 	Odown    = "odown"   // enough of them do
 	Leader   = "leader"  // it was elected to find a successor for Value
 
-	// Refuse: a simulated node refused Value, a command of redis-server that it does not have. It is noted once for each client.
+	// Refuse: a simulated node refused Value, a command of redis-server that it does not have, or the proxy of a real server did, because it
+	// cannot follow it. It is noted once for each client.
 	Refuse = "refuse"
 )
 
@@ -236,8 +237,10 @@ type Meta struct {
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`
 	// Cap says which limit ended the run early: "the cap of 500 events". Empty if none did.
-	Cap      string `json:"cap,omitempty"`
-	Checksum string `json:"checksum,omitempty"`
+	Cap string `json:"cap,omitempty"`
+	// CapAt is when it did. The last event may have been long before.
+	CapAt    time.Duration `json:"capAt,omitempty"`
+	Checksum string        `json:"checksum,omitempty"`
 }
 
 // Quorum is the number of lock nodes that make a majority.

@@ -62,8 +62,8 @@ func checkMeta(m Meta) error {
 			return fmt.Errorf(`"replicas": %s: %w`, replica, Unknown("node", node, m.Nodes))
 		}
 	}
-	if m.TTL < 0 || m.Bound < 0 {
-		return errors.New(`"ttl" and "bound" must not be negative`)
+	if m.TTL < 0 || m.Bound < 0 || m.CapAt < 0 {
+		return errors.New(`"ttl", "bound" and "capAt" must not be negative`)
 	}
 	return nil
 }

@@ -60,6 +60,36 @@ var self = sync.OnceValue(func() (r built) {
 	return r
 })
 
+// Native builds the program of guests for this machine, with a function that is given the directory of its source, whether it is a test,
+// the options of the go command, and the file to write. It returns that file, which it keeps in the cache.
+func Native(ctx context.Context, build func(ctx context.Context, src string, test bool, options []string, target string) error) (string, error) {
+	if source.dir == "" {
+		return "", errNoSource
+	}
+	dir, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	prune(dir, keptSize)
+	ctx, cancel := context.WithTimeout(ctx, buildLimit)
+	defer cancel()
+	target := filepath.Join(dir, sourceName()+".native")
+	defer note("compiling this program with a package time that can be set, for clients on real servers")()
+	if err := build(ctx, source.dir, source.test, tags(), target); err != nil {
+		return "", err
+	}
+	touch(target)
+	return target, nil
+}
+
+var errNoSource = errors.New("it is not known where its source is")
+
+// sourceName is the name of the source in the cache.
+func sourceName() string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(source)))
+	return fmt.Sprintf("%x", sum[:8])
+}
+
 type built struct {
 	program, cache string
 	err            error
@@ -74,7 +104,7 @@ func (r *built) build(ctx context.Context) error {
 		return errors.New("there is no go command")
 	}
 	if source.dir == "" {
-		return errors.New("it is not known where its source is")
+		return errNoSource
 	}
 	dir, err := cacheDir()
 	if err != nil {
@@ -84,8 +114,7 @@ func (r *built) build(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, buildLimit)
 	defer cancel()
 	// Each package has a file of its own: the go command replaces the file only if the program has changed.
-	name := sha256.Sum256([]byte(fmt.Sprint(source)))
-	target := filepath.Join(dir, fmt.Sprintf("%x.wasm", name[:8]))
+	target := filepath.Join(dir, sourceName()+".wasm")
 	var args []string
 	if source.test {
 		args = []string{"test", "-c", "-vet=off"}
@@ -95,10 +124,7 @@ func (r *built) build(ctx context.Context) error {
 	args = append(args, "-ldflags=-s -w", "-o", target)
 	args = append(args, tags()...)
 	args = append(args, ".")
-	note := time.AfterFunc(time.Second, func() {
-		fmt.Fprintln(os.Stderr, "lockstep: compiling this program to WebAssembly, for clients whose code calls package time; this takes some ten seconds after each edit, and up to two minutes the first time")
-	})
-	defer note.Stop()
+	defer note("compiling this program to WebAssembly, for clients whose code calls package time")()
 	for try := 1; ; try++ {
 		cmd := exec.CommandContext(ctx, tool, args...)
 		cmd.Dir = source.dir
@@ -115,6 +141,14 @@ func (r *built) build(ctx context.Context) error {
 	}
 }
 
+// note prints what is being done if it takes longer than a second. The function that it returns must be called at the end.
+func note(doing string) (done func()) {
+	t := time.AfterFunc(time.Second, func() {
+		fmt.Fprintf(os.Stderr, "lockstep: %s; this takes some ten seconds after each edit, and up to two minutes the first time\n", doing)
+	})
+	return func() { t.Stop() }
+}
+
 // buildTries is how often a program is built that cannot be compiled to machine code.
 const buildTries = 4
 
@@ -125,12 +159,9 @@ func (r *built) take(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(code)
-	r.cache = filepath.Join(filepath.Dir(program), fmt.Sprintf("%x", sum[:16]))
-	if err := os.MkdirAll(r.cache, 0o700); err != nil {
+	if r.cache, err = cacheOf(code, filepath.Dir(program)); err != nil {
 		return err
 	}
-	touch(r.cache)
 	m, err := Compile(ctx, code, r.cache)
 	if err != nil {
 		return err

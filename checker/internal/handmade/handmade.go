@@ -42,7 +42,7 @@ const (
 
 // History reads a history that was written by hand. A line is an instant in seconds, a process, and what happened to it:
 //
-//	nodes 3                          the number of lock nodes (1), before the first event; likewise ttl (10s), probe, bound, cap
+//	nodes 3                          the number of lock nodes (1), before the first event; likewise ttl (10s), on, probe, bound, cap
 //	replica r1                       of n1
 //	0.0  c1 invoke acquire           operations are numbered by themselves
 //	0.1  n1 set c1#1                 also over, retime, delete, expire, lose; by= is the owner if left out, or nobody
@@ -132,6 +132,8 @@ func header(t testing.TB, m *history.Meta, name, value string) {
 			m.Replicas = map[string]string{}
 		}
 		m.Replicas[value] = "n1"
+	case "on":
+		m.On = value
 	case "ttl":
 		m.TTL = Instant(t, value)
 	case "probe":

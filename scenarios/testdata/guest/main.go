@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	all := append(clients.Locks(), clients.Lock{Name: "toy", New: planted.ByPackageTime(planted.NewToy)}, clients.Lock{Name: "dated", New: planted.ByPackageTime(planted.NewDated)}, clients.Lock{Name: "exits", New: planted.NewExiting})
+	all := append(clients.Locks(), clients.Lock{Name: "toy", New: planted.ByPackageTime(planted.NewToy)}, clients.Lock{Name: "dated", New: planted.ByPackageTime(planted.NewDated)}, clients.Lock{Name: "exits", New: planted.NewExiting}, clients.Lock{Name: "everything", New: planted.NewEverything})
 	for _, l := range planted.Timed() {
 		all = append(all, clients.Lock{Name: l.Name, New: planted.ByPackageTime(l.New)})
 	}

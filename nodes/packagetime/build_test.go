@@ -1,0 +1,84 @@
+package packagetime
+
+import (
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lockstep/sim/history"
+)
+
+// A program with another package time is built and run: its clocks can be set, and everything that waits follows them.
+func TestBuild(t *testing.T) {
+	if err := Supported(); err != nil {
+		t.Skip(err)
+	}
+	if testing.Short() {
+		t.Skip("compiles the standard library")
+	}
+	program := filepath.Join(t.TempDir(), "clock")
+	if err := Build(t.Context(), "testdata/clock", false, nil, program); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(program).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	said := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		what, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		said[what] = value
+	}
+	for what, want := range map[string]string{"set": "back -20s 0s", "reads": "1", "since": "400ms 400ms", "slew": "300ms 200ms"} {
+		if said[what] != want {
+			t.Errorf("%s: %s, want %s", what, said[what], want)
+		}
+	}
+	for _, what := range []string{"timer", "sleep", "after", "func", "tick", "context", "deadline"} {
+		var ms int
+		if fmt.Sscan(said[what], &ms); ms < 195 || ms > 300 {
+			t.Errorf("%s: %d ms by the clock of the machine, want 200", what, ms)
+		}
+	}
+}
+
+// A release of Go whose package time is different is refused, with the line that is missing.
+func TestUnknownRelease(t *testing.T) {
+	if err := Supported(); err != nil {
+		t.Skip(err)
+	}
+	was := changes
+	defer func() { changes = was }()
+	changes = append([]change{{"time/time.go", "func Then()", "", 1}}, was...)
+	err := Build(t.Context(), "testdata/clock", false, nil, filepath.Join(t.TempDir(), "clock"))
+	if err == nil || !strings.Contains(err.Error(), `time.go has "func Then()" 0 times, and it must be 1`) {
+		t.Error(err)
+	}
+}
+
+// What the changed package time shows is what the clock of a process in simulation shows.
+func TestErrorOf(t *testing.T) {
+	const start = 5_000_000_000
+	for _, c := range []history.Clock{
+		{},
+		{Set: 3 * time.Second, Ahead: -20 * time.Second},
+		{Since: time.Second, Steady: 1100 * time.Millisecond, PPM: -100_000},
+		{Since: time.Second, Steady: time.Second, PPM: 10_000, Set: 2 * time.Second, Ahead: time.Second, Slew: -time.Second, Over: 4 * time.Second},
+		{Set: 2 * time.Second, Slew: time.Second, Over: time.Second, Since: 5 * time.Second, Steady: 5 * time.Second, PPM: 100_000},
+	} {
+		e := errorOf(c, start)
+		for d := time.Duration(0); d < 10*time.Second; d += 100 * time.Millisecond {
+			at := max(c.Since, c.Set) + d
+			mono := float64(start + int64(at))
+			steady := float64(e.steady) + (mono-float64(e.since))*e.drift
+			wall := steady + float64(e.wall) + (min(mono, float64(e.until))-float64(e.since))*e.slew
+			if math.Abs(steady-float64(c.Reading(at)-at)) > 1e3 || math.Abs(wall-float64(c.Wall(at)-at)) > 1e3 {
+				t.Fatalf("%+v at %v: ahead by %v and %v, want %v and %v", c, at, time.Duration(steady), time.Duration(wall), c.Reading(at)-at, c.Wall(at)-at)
+			}
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package play
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+
+	"lockstep/clients"
+	"lockstep/nodes/packagetime"
+	"lockstep/scenarios/script"
+	"lockstep/sim/history"
+	"lockstep/sim/wasm"
+)
+
+// clocked builds the program of clients on real servers whose package time can be set; see package packagetime.
+var clocked = sync.OnceValues(func() (string, error) {
+	path, err := wasm.Native(context.Background(), packagetime.Build)
+	if err != nil {
+		return "", fmt.Errorf("package time cannot be set in the processes of clients: %w", err)
+	}
+	return path, nil
+})
+
+// needsClocks reports whether the clients of a case need a package time that can be set: on real servers, if a fault sets the clock of one of
+// them. Locks of the literature need none, because they take their time from Env.
+func (c Case) needsClocks() bool {
+	if c.On != OnReal {
+		return false
+	}
+	if _, err := clients.Find(c.Run.Lock); err == nil {
+		return false
+	}
+	r := c.Scenario.Resolve(c.Run)
+	return slices.ContainsFunc(r.Lane(script.Nemesis), func(step script.Step) bool {
+		f := script.FaultOf(step)
+		return f != nil && history.SetsClock(f) && slices.Contains(r.Clients(), f.Target())
+	})
+}
+
+// client returns the command of a client process of a job: this program, or, if its package time must be set, the one that was built for that.
+func (j job) client() (func() *exec.Cmd, error) {
+	path := j.Program.Path
+	if path == "" {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	return func() *exec.Cmd { return exec.Command(path, os.Args[1:]...) }, nil
+}
