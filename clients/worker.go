@@ -34,7 +34,7 @@ type Worker struct {
 	host     Host
 	env      Env
 	locker   Locker
-	lock     string // name of the lock
+	lock     string // name of the lock that it asks for
 	ttl      time.Duration
 	resource *ResourceConn
 	clock    sim.Timekeeper // Env.Clock, but what the worker does with it does not count as done by the lock
@@ -42,6 +42,7 @@ type Worker struct {
 
 	ops   int
 	lease Lease
+	of    string        // name of its lock
 	since time.Time     // when it was obtained, or extended
 	lasts time.Duration // how long it was to last from then
 	label string
@@ -110,6 +111,9 @@ const keptError = 4000
 func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	w.ops++
 	e.Kind, e.ID, e.Lock = history.Invoke, w.ops, w.lock
+	if w.lease != nil && e.Op != history.Acquire {
+		e.Lock = w.of
+	}
 	e.Slept, e.NotBefore = w.slept, w.notBefore
 	w.slept, w.notBefore = 0, 0
 	w.host.Doing(e.Op, e.ID)
@@ -125,7 +129,7 @@ func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	return err
 }
 
-// Use has the client ask for the lock of another name from now on. It must not have a lease.
+// Use has the client ask for the lock of another name from now on. A lease that it has stays one of the lock for which it was obtained.
 func (w *Worker) Use(name string) { w.lock = name }
 
 // Acquire asks for the lock. It retries until it has the lock or within has passed on the steady clock; if within is zero, it
@@ -184,7 +188,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 		forget()
 		w.watch = nil
 	}
-	w.lease, w.label, w.since, w.lasts = lease, w.host.Lease(), w.clock.Now(), w.ttl
+	w.lease, w.of, w.label, w.since, w.lasts = lease, w.lock, w.host.Lease(), w.clock.Now(), w.ttl
 	e.Lease, e.Until = w.label, w.until()
 	if f, ok := lease.(Fenced); ok {
 		e.Fence = f.Fence()
@@ -343,7 +347,7 @@ func (w *Worker) request(ctx context.Context, e history.Event, f func() (Request
 		if err != nil {
 			return err
 		}
-		q.Op, q.Lock, q.Lease = e.Op, w.lock, w.label
+		q.Op, q.Lock, q.Lease = e.Op, w.of, w.label
 		if f, ok := w.lease.(Fenced); ok {
 			q.Fence = f.Fence()
 		}
@@ -453,12 +457,12 @@ type watch struct {
 // watchLease records what becomes of a lease, until the worker gives it back or drops it, or its process has crashed.
 func (w *Worker) watchLease(ctx context.Context, lease Renewing) *watch {
 	a := &watch{ended: make(chan struct{}), lease: lease}
-	label := w.label
+	label, of := w.label, w.of
 	record := func(op string, until time.Duration) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if !a.over {
-			w.host.Record(history.Event{Kind: history.Info, Op: op, Lock: w.lock, Lease: label, Until: until})
+			w.host.Record(history.Event{Kind: history.Info, Op: op, Lock: of, Lease: label, Until: until})
 		}
 	}
 	lease.Notify(func(until time.Time) { record(history.Renew, until.Sub(w.epoch)) })

@@ -165,7 +165,16 @@ var twins = []twin{
 	{"token-in-name/fenced", "fixed+plain", ""},
 	{"ttl-too-short/fenced", "fenced-per-client", ""},
 	{"ttl-too-short/watchdog", "/single", ""},
+	{"ttl-too-short/watchdog/short", "watchdog-least-period", ""},
 	{"wait-other-connection/single-wait", "single-wait-elsewhere", ""},
+	{"wait-other-connection/single-wait/again", "single-wait-own-client", ""},
+	{"wait-refused/single-wait", "single-wait-leaves", ""},
+	{"late-renewal/watchdog", "watchdog-recreates-late", ""},
+	{"other-name/single", "single-one-key", ""},
+	{"other-name/single/both", "single-one-at-a-time", ""},
+	{"other-name/watchdog", "single-one-key", ""},
+	{"redlock-minority-down/redlock/first", "redlock-first-three", ""},
+	{"ttl-too-long/single/held", "single-capped-ttl", ""},
 	{"watchdog-crash/watchdog", "watchdog", "at 11500ms jump n1 +20s"},
 }
 

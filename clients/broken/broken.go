@@ -6,9 +6,10 @@
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that catch them:
 // single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
 // single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha,
-// single-token-in-locker, single-clean-up-cancelled, single-goes-on, single-one-key, redlock-extend-of-granted,
-// redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-from-reply, watchdog-by-wall, fenced-hour,
-// fenced-after.
+// single-token-in-locker, single-clean-up-cancelled, single-goes-on, single-one-key, single-capped-ttl,
+// single-one-at-a-time, single-wait-own-client, single-wait-leaves, redlock-first-three, redlock-extend-of-granted,
+// redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
+// watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after.
 package broken
 
 import (
@@ -66,6 +67,10 @@ func Mistakes() []clients.Lock {
 		cleanUpCancelled,
 		goesOn,
 		oneKey,
+		cappedTTL,
+		oneAtATime,
+		waitOwnClient,
+		waitLeaves,
 		releaseToldOK,
 		releaseForce,
 		evalsha,
@@ -82,6 +87,7 @@ func Mistakes() []clients.Lock {
 		releaseMajority,
 		sameToken,
 		sample,
+		firstThree,
 		collects,
 		extendAdds,
 		extendOfGranted,
@@ -90,10 +96,12 @@ func Mistakes() []clients.Lock {
 		renewUncompared,
 		renewIgnored,
 		renewRecreates,
+		renewRecreatesLate,
 		renewFromReply,
 		renewByWall,
 		untilEarly,
 		fixedPeriod,
+		leastPeriod,
 
 		fenceBefore,
 		fenceWall,

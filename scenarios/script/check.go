@@ -320,10 +320,6 @@ func (l Lane) check() error {
 		switch s := Once(step).(type) {
 		case Acquire:
 			asked = true
-		case Lock:
-			if i > 0 {
-				return fail(l.stepLine(i), "%s after other steps; put lock first", step)
-			}
 		case Release, Check, Extend, Enter:
 			if !asked {
 				return fail(l.stepLine(i), "%s before any acquire", step)

@@ -136,10 +136,8 @@ func parseRepeat(words []string) (Step, error) {
 	switch step.(type) {
 	case Repeat:
 		return nil, fmt.Errorf("cannot repeat %q: a repeat cannot contain another", step)
-	case Until:
+	case Until, Lock:
 		return nil, fmt.Errorf("cannot repeat %q: it does nothing the second time", step)
-	case Lock:
-		return nil, fmt.Errorf("cannot repeat %q: it is the first step of a lane", step)
 	case Stay:
 		return nil, fmt.Errorf("cannot repeat %q: it is the last step of a lane", step)
 	}

@@ -14,8 +14,8 @@ type Step interface {
 	String() string
 }
 
-// Lock has the client ask for the lock of this name from now on. It can only be the first step of a lane. The name of the lock is
-// "lock" otherwise.
+// Lock has the client ask for the lock of this name from now on, instead of for that named lock. A lease that it has stays as it
+// is, until the client gets another: see [Acquire].
 type Lock struct {
 	Name string
 }

@@ -118,7 +118,12 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 		lost, ok := errors.AsType[lostWorker](err)
 		switch {
 		case ok && rest.Count == 1:
-			y = &Result{Broken: []Broken{{Why: lost.Error(), Plan: rest.Prefix}}} // and one more, in which the worker died
+			rest.Named = true
+			if y, err = s.send(ctx, &one); err != nil || len(y.Trials) == 0 {
+				return nil, err
+			}
+			y = &Result{Broken: []Broken{{Why: lost.Error(), Plan: y.Trials[0].Plan}}}
+			rest.Named = false
 		case ok:
 			rest.Count = 1
 			continue
