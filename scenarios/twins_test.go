@@ -43,6 +43,15 @@ var twins = []twin{
 	{"watchdog-late-reply/watchdog", "watchdog-from-reply", ""},
 	{"client-clock-drift/redlock/within", "redlock-no-drift", ""},
 	{"client-clock-jump/redlock", "redlock-wall", ""},
+	{"client-time/redsync/back", "/rueidislock-nocache/back", ""},
+	{"client-time/redsync/back-acquiring", "/rueidislock-nocache/back-acquiring", ""},
+	{"client-time/redislock/back", "/rueidislock-nocache/back", ""},
+	{"client-time/redislock/back-acquiring", "/rueidislock-nocache/back-acquiring", ""},
+	{"client-time/watchdog/back", "/rueidislock-nocache/back", ""},
+	{"client-time-drift/redsync/slow-1", "/redislock/slow-1", ""},
+	{"client-time-drift/watchdog/slow-10", "/rueidislock-nocache/slow-10", ""},
+	{"client-time-pause/redsync/timer-due", "/rueidislock-nocache/timer-due", ""},
+	{"client-time-pause/redislock-linear/timer-due", "/rueidislock-nocache/timer-due", ""},
 	{"clock-drift/redlock/below", "redlock-no-drift", ""},
 	{"clock-jump-back/redlock/only-reachable", "redlock-no-timeout", ""},
 	{"clock-jump-back/redlock", "redlock-all-nodes", ""},
@@ -144,25 +153,40 @@ const heldLonger = "when c2 acquired pause c2 200ms"
 // Why a SAFE run has no twin.
 const (
 	onlyTokens = "only fenced-per-client fails, whose tokens are wrong in any story"
+	shorter    = "a clock that is ahead, or fast, makes a lease shorter or its keys last longer, and harms nobody"
+	later      = "the keys are set after the pause, so they outlast what a client counts from before it or from then on"
 )
 
 // twinless are the exceptions.
 var twinless = map[string]string{
-	"delayed-restart-majority/redlock":     onlyTokens,
-	"held-quietly/watchdog":                "one client holds the lock, nobody else wants it, and the page only counts what renewing costs",
-	"holder-cut-off/single":                onlyTokens,
-	"holder-cut-off/watchdog":              onlyTokens,
-	"redlock-calm/redlock":                 onlyTokens,
-	"redlock-calm/redlock-sequential":      onlyTokens,
-	"redlock-contended/redlock":            onlyTokens,
-	"redlock-contended/redlock-sequential": onlyTokens,
-	"redlock-majority-down/redlock":        "only setnx fails, whose keys stay in any story in which a client is not answered",
-	"redlock-minority-down/redlock":        onlyTokens,
-	"retried-release/redlock":              onlyTokens,
-	"slow-link/single":                     "only locks fail that wait for a replica, of which there is none",
-	"slow-reply/redlock":                   "the votes of the other nodes are enough, whatever happens to one reply",
-	"ttl-too-long/redlock":                 onlyTokens,
-	"ttl-too-long/single":                  onlyTokens,
+	"client-time/redsync/ahead":                      shorter,
+	"client-time/redsync/ahead-acquiring":            shorter,
+	"client-time/redislock/ahead":                    shorter,
+	"client-time/redislock/ahead-acquiring":          shorter,
+	"client-time/watchdog/ahead-crash":               shorter,
+	"client-time-drift/redsync/fast-1":               shorter,
+	"client-time-drift/redsync/fast-10":              shorter,
+	"client-time-drift/redislock/fast-1":             shorter,
+	"client-time-drift/redislock/fast-10":            shorter,
+	"client-time-pause/redsync/before-request-8s":    later,
+	"client-time-pause/redsync/before-request-15s":   later,
+	"client-time-pause/redislock/before-request-8s":  later,
+	"client-time-pause/redislock/before-request-15s": later,
+	"delayed-restart-majority/redlock":               onlyTokens,
+	"held-quietly/watchdog":                          "one client holds the lock, nobody else wants it, and the page only counts what renewing costs",
+	"holder-cut-off/single":                          onlyTokens,
+	"holder-cut-off/watchdog":                        onlyTokens,
+	"redlock-calm/redlock":                           onlyTokens,
+	"redlock-calm/redlock-sequential":                onlyTokens,
+	"redlock-contended/redlock":                      onlyTokens,
+	"redlock-contended/redlock-sequential":           onlyTokens,
+	"redlock-majority-down/redlock":                  "only setnx fails, whose keys stay in any story in which a client is not answered",
+	"redlock-minority-down/redlock":                  onlyTokens,
+	"retried-release/redlock":                        onlyTokens,
+	"slow-link/single":                               "only locks fail that wait for a replica, of which there is none",
+	"slow-reply/redlock":                             "the votes of the other nodes are enough, whatever happens to one reply",
+	"ttl-too-long/redlock":                           onlyTokens,
+	"ttl-too-long/single":                            onlyTokens,
 }
 
 // Each SAFE run of the catalogue has a twin that is UNSAFE, or is among the exceptions.
