@@ -75,19 +75,6 @@ var mustForms = []MustForm{
 	{"CLIENT crashes while it acquires", "and a key of that acquire exists", Must.crashesAcquiring},
 	{"CLIENT is cut off while it holds", "no majority of the nodes is in reach", Must.cutOffHolding},
 	{"CLIENT pauses after a passed check", "", Must.pausesAfterCheck},
-	{"CLIENT pauses while it acquires", "", func(m Must, ix *index) bool {
-		return slices.ContainsFunc(ix.Pauses[m.client], func(p facts.Span) bool {
-			in := facts.Before(ix.Invokes[m.client], p.From)
-			if in < 0 || ix.Events[in].Op != history.Acquire {
-				return false
-			}
-			out, answered := ix.Outcome[in]
-			return !answered || p.From < out
-		})
-	}},
-	{"CLIENT pauses while it holds", "", func(m Must, ix *index) bool {
-		return slices.ContainsFunc(ix.Pauses[m.client], func(p facts.Span) bool { return ix.holding(m.client, ix.At(p.From)) })
-	}},
 	{"CLIENT resumes after its lease ended", "", Must.resumesAfterLease},
 	{"CLIENT resumes after its keys ended", "the keys of an acquire still in progress, on a majority", Must.resumesAfterKeys},
 	{"CLIENT resumes after RIVAL acquired", "while it slept", Must.resumesAfterRival},

@@ -189,20 +189,6 @@ func TestMustMet(t *testing.T) {
 			},
 		},
 		{
-			must: "c1 pauses while it acquires",
-			met:  []situation{{"and acquires then", "0 c1 invoke acquire\n1 c1 fault pause\n2 c1 fault resume\n3 c1 ok acquire c1#1 until=13"}, {"and never returns", "0 c1 invoke acquire\n1 c1 fault pause"}},
-			unmet: []situation{
-				{"not at all", c1}, {"too late", c1 + "11 c1 fault pause"}, {"another", "0 c1 invoke acquire\n1 c2 fault pause\n3 c1 ok acquire c1#1 until=13"}, {"in another operation", c1 + "5 c1 invoke write\n6 c1 fault pause"},
-			},
-		},
-		{
-			must: "c1 pauses while it holds",
-			met:  []situation{{"it does", c1 + "5 c1 fault pause"}},
-			unmet: []situation{
-				{"not at all", c1}, {"too late", c1 + "11 c1 fault pause"}, {"another", c1 + "5 c2 fault pause"}, {"while it acquires", "0 c1 invoke acquire\n1 c1 fault pause\n2 c1 fault resume\n3 c1 ok acquire c1#1 until=13"},
-			},
-		},
-		{
 			must: "c1 crashes while it holds",
 			met:  []situation{{"it does", c1 + "5 c1 fault crash"}},
 			unmet: []situation{

@@ -60,6 +60,9 @@ func TestPackageTimeIsNeverTrusted(t *testing.T) {
 	runs, clocks, pauses := 0, 0, 0
 	for _, s := range all {
 		for _, run := range s.Runs {
+			if run.Guests {
+				continue // the page is about package time as guests have it
+			}
 			r := s.Resolve(run)
 			runs++
 			own := simulated(t, s, run, 1)

@@ -257,8 +257,6 @@
 //	CLIENT crashes while it acquires               and a key of that acquire exists
 //	CLIENT is cut off while it holds               no majority of the nodes is in reach
 //	CLIENT pauses after a passed check
-//	CLIENT pauses while it acquires
-//	CLIENT pauses while it holds
 //	CLIENT resumes after its lease ended
 //	CLIENT resumes after its keys ended            the keys of an acquire still in progress, on a majority
 //	CLIENT resumes after RIVAL acquired            while it slept
