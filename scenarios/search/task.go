@@ -135,7 +135,7 @@ type Expansion struct {
 	Orders bool
 	// Leaf says that nobody will take these plans further, so that only those that violate something are sent back.
 	Leaf bool
-	// Named says that the plans are not played, but only sent back: those in which the worker dies cannot send themselves.
+	// Named says that the plans are sent back without being played.
 	Named bool
 }
 
