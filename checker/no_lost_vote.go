@@ -196,6 +196,9 @@ func (ix *index) mistimed(i int, limit time.Duration) int {
 	}
 	meant := e.Until - client.Wall
 	if e.Op == history.Delete {
+		if j := ix.deadlineBefore(i); j >= 0 && e.Until > 0 && e.Until <= e.At+e.Wall {
+			return ix.mistimed(j, e.At) // the client sent the deadline once more that the key had already, and that had just passed
+		}
 		meant = facts.Later(e.Departure(), ix.Meta.TTL)
 		if meant+client.Wall > e.At+e.Wall {
 			return -1
@@ -205,4 +208,20 @@ func (ix *index) mistimed(i int, limit time.Duration) int {
 		return -1
 	}
 	return max(facts.Before(ix.ClockFaults[e.By], i), facts.Before(ix.ClockFaults[e.Process], i))
+}
+
+// deadlineBefore returns the event that gave a key the deadline that it had when its own client deleted it by event i, or -1.
+func (ix *index) deadlineBefore(i int) int {
+	e := ix.Events[i]
+	for j := i - 1; j >= 0; j-- {
+		f := ix.Events[j]
+		if f.Kind != history.State || f.Process != e.Process || f.Key != e.Key {
+			continue
+		}
+		if f.By == e.By && f.Op != history.Delete && f.Until == e.Until {
+			return j
+		}
+		return -1
+	}
+	return -1
 }

@@ -157,6 +157,11 @@ func TestNoLostVote(t *testing.T) {
 		{name: "an instant that was too early by any clock", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [none]"},
 			story: one + "1 c1 fault jump jump_c1_-1s wall=-1\n3 c1 invoke extend c1#1 wall=-1\n3.1 n1 retime c1#1 sent=3.05 until=5 wall=0\n3.2 c1 fail extend c1#1 wall=-1"},
 
+		{name: "an instant by a client whose clock is behind, sent again when it passes", want: []string{"c1 deleted its own key of c1#1 on n1 at 8.000s [bounded clock error]"},
+			story: "0 c1 fault jump jump_c1_-7s wall=-7\n0 c1 invoke acquire wall=-7\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=never renews wall=-7\n5.1 n1 retime c1#1 sent=5 until=8\n8 n1 delete c1#1 sent=7.9 until=8"},
+		{name: "an instant by a right clock, sent again when it passes", want: []string{"c1 deleted its own key of c1#1 on n1 at 8.000s [none]"},
+			story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=never renews\n5.1 n1 retime c1#1 sent=5 until=8\n8 n1 delete c1#1 sent=7.9 until=8"},
+
 		{name: "an instant that had passed on a node whose clock was ahead", want: []string{"c1 deleted its own key of c1#1 on n1 at 3.000s [bounded clock error]"},
 			story: one + "1 n1 fault jump jump_n1_+20s wall=20\n2.8 c1 invoke extend c1#1\n3 n1 delete c1#1 sent=2.9 wall=20\n3.1 c1 fail extend c1#1"},
 		{name: "the same of a lock that renews silently", want: []string{"c1 deleted its own key of c1#1 on n1 at 3.000s [bounded clock error]"},
