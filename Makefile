@@ -37,7 +37,7 @@ CATALOGUE := ^TestOnRedis$$
 BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files scenarios/internal/... scenarios/play scenarios/script scenarios/search sim/history sim/link
 
 .PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race
-test: redis-server chromium xmllint ## run all tests, getting redis-server, chromium and xmllint first if they are missing
+test: redis-server chromium xmllint wasi-libc ## run all tests, getting redis-server, chromium, xmllint and a compiler from C to WebAssembly first if they are missing
 	$(GO) build ./...
 	$(MAKE) --no-print-directory -j4 test-scenarios test-race
 
@@ -139,6 +139,13 @@ xmllint:
 	  echo "xmllint is missing: installing it"; \
 	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
 	  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq libxml2-utils; }
+
+.PHONY: wasi-libc
+wasi-libc:
+	@echo 'int main(void) { return 0; }' | clang --target=wasm32-wasi -x c - -o /dev/null 2>/dev/null || { \
+	  echo "clang, lld or wasi-libc is missing: installing them"; \
+	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
+	  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq clang lld wasi-libc libclang-rt-dev-wasm32; }
 
 .PHONY: clean
 clean: ## remove what the other targets made

@@ -53,9 +53,9 @@ func (ix *index) asks() []ask {
 	return asks
 }
 
-// goneAfter returns when a client crashed or exited after event i; the end of the history if it did not.
+// goneAfter returns when a client crashed or exited after event i; the end of the run if it did not.
 func (ix *index) goneAfter(client string, i int) time.Duration {
-	gone := ix.At(len(ix.Events))
+	gone := max(ix.At(len(ix.Events)), ix.Meta.CapAt)
 	for _, j := range []int{facts.After(ix.Crashes[client], i), facts.After(ix.Exits[client], i)} {
 		if j >= 0 {
 			gone = min(gone, ix.At(j))

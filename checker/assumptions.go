@@ -17,7 +17,11 @@ func unmet(ix *index, musts []Must) []string {
 	}
 	for _, e := range ix.Events {
 		if e.Kind == history.State && e.Op == history.Refuse {
-			reasons = append(reasons, fmt.Sprintf("%s sent %s to %s, a command that Lockstep does not simulate, and got an error", e.By, e.Value, e.Process))
+			what := "does not simulate"
+			if ix.Meta.On == "redis" {
+				what = "cannot follow on real servers"
+			}
+			reasons = append(reasons, fmt.Sprintf("%s sent %s to %s, a command that Lockstep %s, and got an error", e.By, e.Value, e.Process, what))
 		}
 	}
 	for _, i := range ix.neverBit() {

@@ -80,8 +80,8 @@ type Result struct {
 	// OwnTime says that one reason in Unmet is that the lock uses package time, which faults cannot set and a pause does not
 	// stop.
 	OwnTime bool `json:"own_time,omitempty"`
-	// Refused lists the commands that the lock sent and that redis-server has, but simulated nodes do not. Then the verdict is UNKNOWN: on
-	// redis-server the lock would have gone on differently.
+	// Refused lists the commands that the lock sent and that redis-server has, but that simulated nodes do not have, or that the proxy of a
+	// real server does not pass on. Then the verdict is UNKNOWN: with redis-server alone the lock would have gone on differently.
 	Refused []string `json:"refused,omitempty"`
 	// Idle lists the faults that had no effect, as printed. Unmet has a reason for each of them.
 	Idle []string `json:"idle,omitempty"`
@@ -150,7 +150,7 @@ func Check(f *facts.Facts, musts []Must) Result {
 	return r
 }
 
-// refused lists the commands that simulated nodes do not have.
+// refused lists the commands that Lockstep refused.
 func (ix *index) refused() (commands []string) {
 	for _, e := range ix.Events {
 		if e.Kind == history.State && e.Op == history.Refuse && !slices.Contains(commands, e.Value) {

@@ -14,7 +14,11 @@ import (
 func (ix *index) grantedIf(a, b *facts.Lease, kept []Assumption) time.Duration {
 	from, until := ix.asking(b)
 	var was, would []time.Duration // when each key of b could be set, and when it could have been
-	for _, n := range ix.Votes(b) {
+	votes := ix.Votes(b)
+	if slices.Contains(kept, BoundedClockError) {
+		votes = ix.votesByClock(b)
+	}
+	for _, n := range votes {
 		taker := ix.Lives[n]
 		w, t := ix.room(a, b, taker, kept)
 		if end, waited := ix.stray(b, taker); end > w {
@@ -75,6 +79,11 @@ func (ix *index) room(a, b *facts.Lease, taker facts.Life, kept []Assumption) (w
 	was = ix.At(key.To)
 	cause := ix.Events[ix.Cause(*key)]
 	switch {
+	case slices.Contains(kept, BoundedClockError) && ix.misdatedKey(a, *key):
+		if broken, _ := ix.unrenewed(a); ix.renewing(a) && (broken == None || slices.Contains(kept, broken)) {
+			return was, never
+		}
+		return was, ix.At(key.From) + ix.Meta.TTL
 	case cause.Op == history.Lose:
 		if slices.Contains(kept, DurableNodes) {
 			return was, ix.dueIf(a, key, kept)

@@ -147,14 +147,9 @@ func (ix *index) kept(l *facts.Lease) time.Duration {
 	if i, _ := ix.GivenUp(l.Label, l.Client, l.ReturnEvent); i >= 0 {
 		end = ix.At(i)
 	}
-	for _, i := range ix.Losses[l.Label] {
+	for _, i := range slices.Concat(ix.Losses[l.Label], ix.Extensions[l.Label]) { // it is lost, or has another end
 		if i > l.ReturnEvent && ix.Events[i].Process == l.Client {
 			end = min(end, ix.At(i))
-		}
-	}
-	for _, n := range ix.HoldsOf[l.Label] {
-		if next := &ix.Holds[n]; next.ReturnEvent > l.ReturnEvent {
-			end = min(end, next.From)
 		}
 	}
 	return end

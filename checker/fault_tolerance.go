@@ -19,7 +19,7 @@ import (
 //
 // A node is missing while it, or the replica that replaced it, is crashed, stopped or paused, or out of reach of that client. A
 // majority of nodes does not help either if it has keys that nobody could have removed, so that clients can only wait for them to
-// expire: see stands. Keys that a client could have removed, but did not, are no excuse.
+// expire: see stands. If that is so of the only node, it does not matter that it is out of reach, too. Keys that a client could have removed, but did not, are no excuse.
 //
 // The lock itself is at fault, because the faults were those that it should tolerate. There is one exception: a client took a
 // lease that was over for a valid one, because the clocks of two clients disagree. The probe is checked by deadlock freedom.
@@ -33,8 +33,8 @@ func faultTolerance(ix *index) []Violation {
 		if a.client == ix.Meta.Probe || a.To-a.From <= ix.maxWait() {
 			continue
 		}
-		if d == nil {
-			d = newDearth(ix, "")
+		if d == nil || d.lock != a.lock {
+			d = newDearth(ix, a.lock, "")
 		}
 		if found := d.needs(a); len(found) > 0 {
 			ix.misled(found)
@@ -96,17 +96,18 @@ func (n need) nodes(ix *index) string {
 // A dearth records which nodes were missing when.
 type dearth struct {
 	ix       *index
+	lock     string
 	primary  map[string][]facts.Stretch // by server: when it accepted the writes of its group
 	down     map[string][]facts.Stretch // by server
-	occupied map[string][]facts.Stretch // by node: keys that nobody could have removed
+	occupied map[string][]facts.Stretch // by node: keys of this lock that nobody could have removed
 	hindered map[facts.Direction][]facts.Stretch
 	astray   map[facts.Direction][]int // messages that were dropped, or took so long that the other end counts as out of reach
 }
 
-// newDearth makes a dearth from the view of a client, whose clock may mislead it about the end of a lease; if client is empty,
+// newDearth makes a dearth of a lock from the view of a client, whose clock may mislead it about the end of a lease; if client is empty,
 // from that of a client with a right clock.
-func newDearth(ix *index, client string) *dearth {
-	d := &dearth{ix: ix, primary: ix.primaries(), down: map[string][]facts.Stretch{}, occupied: map[string][]facts.Stretch{}, hindered: map[facts.Direction][]facts.Stretch{}, astray: map[facts.Direction][]int{}}
+func newDearth(ix *index, lock, client string) *dearth {
+	d := &dearth{ix: ix, lock: lock, primary: ix.primaries(), down: map[string][]facts.Stretch{}, occupied: map[string][]facts.Stretch{}, hindered: map[facts.Direction][]facts.Stretch{}, astray: map[facts.Direction][]int{}}
 	for i, e := range ix.Events {
 		if e.Kind == history.Message && (e.Op == history.Drop || ix.OutOfReach(e.At-e.Departure())) {
 			link := facts.Direction{From: e.By, To: e.Process}
@@ -117,6 +118,9 @@ func newDearth(ix *index, client string) *dearth {
 		d.down[p] = facts.Merge(append(ix.Stretches(ix.Outages[p]), ix.Stretches(ix.Pauses[p])...))
 	}
 	for _, k := range ix.Lives {
+		if l := ix.Lease(k.Label); l != nil && l.Lock != lock {
+			continue // a key of another lock is in nobody's way
+		}
 		for _, s := range append(ix.misread(k, client), d.stands(k)) {
 			for _, p := range d.primary[k.Node] {
 				if max(s.From, p.From) < min(s.To, p.To) {
@@ -163,11 +167,11 @@ func (ix *index) primaries() map[string][]facts.Stretch {
 // stands returns when a key was in everybody's way and could not have been removed. An empty stretch means never. The stretch
 // begins
 //
-//   - with the key, if its lease was obtained; it ends when the lease is released, when its owner stops trying to release it
-//     although the node was in reach, or when the lease is over and only the key has no end;
+//   - with the key, if its lease was obtained while the key was there; it ends when the lease is released, when its owner stops
+//     trying to release it although the node was in reach, or when the lease is over and only the key has no end;
 //   - when the owner crashed, was paused, or could not reach the node, or the node was down, because the owner may then have
 //     missed its chance to remove the key;
-//   - if the lease was not obtained, when a message to the node was lost or late that may have been the one to remove the key, or
+//   - if the lease was not obtained, or only after the key had gone, when a message to the node was lost or late that may have been the one to remove the key, or
 //     a reply that the client waits for before it sends that message, such as NOSCRIPT;
 //   - when the key outlived its time, because the clock of the node was wrong.
 func (d *dearth) stands(k facts.Life) facts.Stretch {
@@ -184,7 +188,7 @@ func (d *dearth) stands(k facts.Life) facts.Stretch {
 		s.From = max(t.From, begin)
 	}
 	s.From = min(s.From, max(begin, k.Overdue()))
-	if ix.Lease(k.Label) != nil {
+	if l := ix.Lease(k.Label); l != nil && s.To > l.Granted {
 		s.To = min(s.To, ix.forfeited(k))
 		if back, ok := d.letGo(k); !ok {
 			s.From = begin
@@ -257,7 +261,7 @@ func (ix *index) misled(needs []need) {
 	keys := slices.DeleteFunc(slices.Clone(ix.Lives), func(k facts.Life) bool { return len(ix.misread(k, client)) == 0 })
 	var still []need
 	if len(keys) > 0 {
-		still = newDearth(ix, client).needs(needs[0].ask)
+		still = newDearth(ix, needs[0].lock, client).needs(needs[0].ask)
 	}
 	for n := range needs {
 		needs[n].broken = None
@@ -347,6 +351,9 @@ func (d *dearth) needs(a ask) []need {
 	missing := map[string][]facts.Stretch{} // missing nodes, by node
 	for _, n := range ix.Meta.Nodes {
 		missing[n] = d.missing(a.client, n)
+		if len(ix.Meta.Nodes) == 1 { // not while it is up and would refuse the client even if its messages arrived in time
+			missing[n] = facts.Without(missing[n], facts.Without(d.occupied[n], d.missing("", n)))
+		}
 	}
 	instants := []time.Duration{a.From}
 	note := func(s []facts.Stretch) {
@@ -418,7 +425,7 @@ func (d *dearth) holds(lock string) []facts.Stretch {
 	return held
 }
 
-// missing returns when no copy of a node that accepts writes was up and in reach of a client.
+// missing returns when no copy of a node that accepts writes was up and in reach of a client; or just up, if client is empty.
 func (d *dearth) missing(client, node string) []facts.Stretch {
 	var there []facts.Stretch
 	for p, group := range d.ix.Groups {

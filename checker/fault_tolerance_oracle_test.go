@@ -158,10 +158,13 @@ func underWay(h *history.History, in, out int, from, to string) bool {
 }
 
 // standsAt reports whether a server has a key that excuses the lock: nobody could have removed it.
-func standsAt(h *history.History, server string, t time.Duration) bool {
+func standsAt(h *history.History, lock, server string, t time.Duration) bool {
 	for i, set := range h.Events {
 		if set.Process != server || set.Kind != history.State || set.Op != history.Set && set.Op != history.Over || set.At > t {
 			continue
+		}
+		if slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease && h.Events[j].Lock != lock }) {
+			continue // it is a key of another lock
 		}
 		end := time.Duration(history.NoEnd)
 		timed, promise := set.At, promiseOracle(h, i)
@@ -200,7 +203,7 @@ func standsAt(h *history.History, server string, t time.Duration) bool {
 		if promise != history.NoEnd {
 			hindered = min(hindered, timed+promise+promise/100+10*time.Millisecond)
 		}
-		handed := slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease })
+		handed := slices.ContainsFunc(acquired(h), func(j int) bool { return h.Events[j].Lease == set.Lease && h.Events[grantOracle(h, j)].At < end })
 		for _, e := range h.Events {
 			between := e.By == owner && e.Process == server || e.By == server && e.Process == owner && e.Word != requestOracle(h, i)
 			if handed || e.Kind != history.Message || !between {
@@ -281,7 +284,7 @@ func neededAt(h *history.History, client, lock string, t time.Duration) bool {
 		for _, m := range members(h, node) {
 			leads := leadsAt(h, m, t)
 			there = there || leads && !downAt(h, m, t) && !apartAt(h, client, m, t)
-			stands = stands || leads && standsAt(h, m, t)
+			stands = stands || leads && standsAt(h, lock, m, t)
 		}
 		switch {
 		case !there:

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
 )
 
@@ -118,6 +119,10 @@ func TestFaultTolerance(t *testing.T) {
 		{name: "a majority is back", story: five + "0 n5 fault crash\n0 n4 fault stop\n0 n3 fault pause\n2 n3 fault resume\n" + tries("c1", 0, 8), want: vain("c1", 2, 8, "3 of 5 nodes were up and in reach")},
 		{name: "a majority is out of reach", story: five + "0 c1-n5 fault cut cut_c1-n5\n0 n4->c1 fault hold hold_n4->c1\n0 c1->n3 fault delay delay_c1->n3_1s\n" + tries("c1", 0, 9)},
 		{name: "out of reach of another", story: five + "0 c2-n5 fault cut cut_c2-n5\n0 c2-n4 fault cut cut_c2-n4\n0 c2-n3 fault cut cut_c2-n3\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, all)},
+		{name: "the only node is slow, and has the key of a client that crashed while it extended its lease",
+			story: "0 c1-n1 fault delay delay_c1-n1_1s\n0 c2 invoke acquire\n0.1 n1 set c2#1\n0.2 c2 ok acquire c2#1 until=10\n5 c2 invoke extend c2#1\n5.1 n1 retime c2#1 until=15.1\n5.1 c2 fault crash\n15.1 n1 expire c2#1\n" + tries("c1", 1, 19)},
+		{name: "and for long after that", want: vain("c1", 15.1, 21, "only n1 had failed"),
+			story: "0 c1-n1 fault delay delay_c1-n1_1s\n0 c2 invoke acquire\n0.1 n1 set c2#1\n0.2 c2 ok acquire c2#1 until=10\n5 c2 invoke extend c2#1\n5.1 n1 retime c2#1 until=15.1\n5.1 c2 fault crash\n15.1 n1 expire c2#1\n" + tries("c1", 1, 21)},
 		{name: "a little slow", story: five + "0 c1-n5 fault delay delay_c1-n5_20ms\n0 c1-n4 fault delay delay_c1-n4_20ms\n0 c1-n3 fault delay delay_c1-n3_20ms\n" + tries("c1", 0, 6), want: vain("c1", 0, 6, all)},
 		{name: "slow", story: five + "0 c1-n5 fault delay delay_c1-n5_25ms\n0 c1-n4 fault delay delay_c1-n4_25ms\n0 c1-n3 fault delay delay_c1-n3_25ms\n" + tries("c1", 0, 6)},
 		{name: "mended", story: five + "0 c1-n5 fault cut cut_c1-n5\n0 c1-n4 fault hold hold_c1-n4\n0 c1->n3 fault delay delay_c1->n3_1s\n1 c1-n4 fault release release_c1-n4\n" + tries("c1", 0, 7), want: vain("c1", 1, 7, "3 of 5 nodes were up and in reach")},
@@ -188,4 +193,16 @@ func TestFaultTolerance(t *testing.T) {
 		cases[i].story = inOrder(t, cases[i].story)
 	}
 	testProperty(t, FaultTolerance, cases)
+}
+
+// A client that still waits when a cap ends the run has asked until then, even if nothing happened for a long time.
+func TestFaultToleranceUntilTheCap(t *testing.T) {
+	h := handmade.History(t, "cap the_cap_of_1h_of_virtual_time\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"+
+		"1 c2 invoke acquire\n10 n1 expire c1#1\n")
+	for capAt, want := range map[time.Duration]int{0: 0, 12 * time.Second: 0, time.Hour: 1} {
+		h.Meta.CapAt = capAt
+		if found := faultTolerance(&index{facts.Of(h)}); len(found) != want {
+			t.Errorf("a cap at %v: %v", capAt, found)
+		}
+	}
 }

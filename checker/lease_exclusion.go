@@ -118,7 +118,7 @@ type succession struct {
 
 // succession returns how the keys of lease a gave way to those of b.
 func (ix *index) succession(a, b *facts.Lease) succession {
-	votes := ix.Votes(b)
+	votes := ix.votesByClock(b)
 	s := succession{votes: len(votes)}
 	for _, n := range ix.LivesOf[b.Label] {
 		taker := ix.Lives[n]
@@ -188,18 +188,39 @@ func (ix *index) outlived(a, b *facts.Lease) bool {
 // A real server shows nothing of a key whose deadline has passed when it is set. If a lease never had a key there, and the client's wall clock
 // was behind by a TTL or more, misdated returns the fault of that clock.
 func (ix *index) misdated(l *facts.Lease) int {
-	ahead := ix.Events[l.ReturnEvent].Wall // of true time, by the wall clock of the client
-	if len(ix.LivesOf[l.Label]) == 0 && ix.Meta.On != "" && ix.Meta.On != "sim" && ahead <= -ix.Meta.TTL {
+	if len(ix.LivesOf[l.Label]) == 0 && ix.Meta.On != "" && ix.Meta.On != "sim" && ix.Events[l.ReturnEvent].Wall <= -ix.Meta.TTL {
 		return facts.Before(ix.ClockFaults[l.Client], l.ReturnEvent)
 	}
 	for _, n := range ix.LivesOf[l.Label] {
-		k, e := ix.Lives[n], ix.Events[ix.Lives[n].From]
-		left := e.Until - e.At - ahead
-		if k.Vote && (wallIsOff(e) || ahead < -facts.Rounding) && k.Promise < ix.Meta.TTL-facts.Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20 {
+		if k := ix.Lives[n]; ix.misdatedKey(l, k) {
 			return k.From
 		}
 	}
 	return -1
+}
+
+func (ix *index) misdatedKey(l *facts.Lease, k facts.Life) bool {
+	e := ix.Events[k.From]
+	ahead := ix.Events[l.ReturnEvent].Wall // of true time, by the wall clock of the client
+	left := e.Until - e.At - ahead
+	return k.Vote && (wallIsOff(e) || ahead < -facts.Rounding) && k.Promise < ix.Meta.TTL-facts.Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20
+}
+
+// votesByClock returns the keys that count for a lease. If it never had a majority at one instant, it adds the keys that were gone at once
+// because a clock was wrong: by right clocks they would have lasted, and have been refused where another lease still had its key.
+func (ix *index) votesByClock(l *facts.Lease) []int {
+	votes := ix.Votes(l)
+	if l.GrantSeen {
+		return votes
+	}
+	for _, n := range ix.LivesOf[l.Label] {
+		k := ix.Lives[n]
+		again := func(m int) bool { return ix.Lives[m].Group == k.Group && ix.Lives[m].Key == k.Key }
+		if k.From < l.ReturnEvent && ix.misdatedKey(l, k) && !slices.ContainsFunc(votes, again) {
+			votes = append(votes, n)
+		}
+	}
+	return votes
 }
 
 // overrated returns the fault of a client's clocks without which its hold would have been over by the instant t, or -1. If the
@@ -267,18 +288,19 @@ func (ix *index) askedFor(l *facts.Lease) asking {
 
 // untold says why a lock that renews its leases let one end before another was granted, without reporting it. Since its key was
 // last renewed, its client was paused, or its node was out of its reach, for most of the time: there was no interval of half the
-// TTL in which it could have been renewed, and nobody could learn that it was over. A lock that measures the time since its last
+// TTL, and a twentieth for the reply before, in which it could have been renewed, and nobody could learn that it was over. A lock that measures the time since its last
 // renewal would have known. The verdict does not take that into account.
 func (ix *index) untold(a *facts.Lease) (Assumption, []int) {
 	for _, n := range ix.LivesOf[a.Label] {
 		k := ix.Lives[n]
-		if k.To == len(ix.Events) || ix.Events[k.To].Op != history.Expire || k.Due() <= k.Timed {
+		life := facts.Stretch{From: k.Timed, To: k.Due()}
+		if k.To == len(ix.Events) || ix.Events[k.To].Op != history.Expire || life.To <= life.From {
 			continue // nothing prevented the renewal of a key whose deadline had passed when it was set
 		}
-		life := facts.Stretch{From: k.Timed, To: k.Due()}
 		prevents := func(s []facts.Stretch) bool {
 			free := facts.Without([]facts.Stretch{life}, facts.Merge(s))
-			return !slices.ContainsFunc(free, func(f facts.Stretch) bool { return f.To-f.From >= (life.To-life.From)/2 })
+			most := (life.To - life.From) / 2 * 11 / 10
+			return !slices.ContainsFunc(free, func(f facts.Stretch) bool { return f.To-f.From >= most })
 		}
 		pauses := ix.Stretches(ix.Pauses[a.Client])
 		if prevents(pauses) && facts.Covers(pauses, life.To-1) { // a renewal that came due in an earlier pause took place after that pause

@@ -5,6 +5,23 @@ import (
 	"testing"
 )
 
+// goneAtOnce is a story in which the clocks of the nodes jump ahead, and the keys of both leases are gone: those of the second as soon
+// as they are set, because they have deadlines.
+const goneAtOnce = `
+		nodes 3
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.1  n2 set c1#1
+		0.2  c1 ok acquire c1#1 until=9.9
+		3    n1 expire c1#1
+		3    n2 expire c1#1
+		4    c2 invoke acquire
+		4.1  n1 set c2#1 until=14 wall=20
+		4.1  n1 expire c2#1
+		4.15 n2 set c2#1 until=14 wall=20
+		4.15 n2 expire c2#1
+		4.2  c2 ok acquire c2#1 until=13.9`
+
 func TestLeaseExclusion(t *testing.T) {
 	testProperty(t, LeaseExclusion, []verdictCase{
 		{name: "one after the other", story: `
@@ -521,6 +538,9 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		blame("of which the lock gave the one that mattered less than it took", strings.Replace(fleeting("expire", "expire", "expire"), "n3 set c1#1", "n3 set c1#1 until=3", 1)+c2, "none"),
 		blame("the second has no majority at one instant, and needs a key that was lost", c1+"3 n3 lose c1#1"+flicker, "durable nodes"),
 		blame("and needs none", c1+"3 n3 delete c1#1 by=c2"+flicker, "none"),
+		blame("the second has keys that were gone at once, since the clocks of the nodes had jumped", goneAtOnce, "bounded clock error"),
+		blame("and of which the lock gave the one that mattered less than it took", strings.Replace(goneAtOnce, "n2 set c2#1 until=14 wall=20", "n2 set c2#1 until=4.1", 1), "none"),
+		blame("where the first had deleted its keys", strings.ReplaceAll(goneAtOnce, "expire c1#1", "delete c1#1 by=c1"), "none"),
 		{name: "the first to be granted had its keys where those of the second had expired at once", story: early, want: []string{late + "[bounded clock error]"}},
 		{name: "where the second itself had deleted them", story: strings.ReplaceAll(early, "expire c1#1", "delete c1#1 by=c1"), want: []string{late + "[none]"}},
 		{name: "where another had deleted them", story: strings.ReplaceAll(early, "expire c1#1", "delete c1#1 by=c2"), want: []string{late + "[none]"}},

@@ -27,6 +27,11 @@ var mustForms = []MustForm{
 	{"CLIENT is refused", "", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.Fail) })
 	}},
+	{"CLIENT is cancelled", "the context of its acquire ends before that returns", func(m Must, ix *index) bool {
+		return ix.some(func(_ int, e history.Event) bool {
+			return e.Process == m.client && e.Kind == history.Info && e.Op == history.Cancel
+		})
+	}},
 	{"CLIENT acquires on NODE", "with a key on it; NODE may be a replica that was promoted", Must.acquiresOn},
 	{"CLIENT acquires with NODES down", "", func(m Must, ix *index) bool {
 		return ix.some(func(i int, e history.Event) bool { return m.ends(e, history.OK) && m.down(ix, i) })

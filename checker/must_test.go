@@ -46,6 +46,11 @@ func TestMustMet(t *testing.T) {
 			unmet: []situation{{"it acquires", c1}, {"nobody can tell", "0 c1 invoke acquire\n1 c1 info acquire"}, {"a write fails", "0 c1 invoke write\n1 c1 fail write"}, {"another is", "0 c2 invoke acquire\n1 c2 fail acquire"}},
 		},
 		{
+			must:  "c1 is cancelled",
+			met:   []situation{{"while it acquires", "0 c1 invoke acquire\n1 c1 info cancel\n2 c1 info acquire"}},
+			unmet: []situation{{"nobody can tell what became of its acquire", "0 c1 invoke acquire\n1 c1 info acquire"}, {"another is", "0 c2 invoke acquire\n1 c2 info cancel\n2 c2 info acquire"}},
+		},
+		{
 			must: "c1 pauses after a passed check",
 			met: []situation{
 				{"it does", c1 + "1 c1 ok check c1#1\n1 c1 fault pause"},

@@ -179,9 +179,15 @@ func (ix *index) told(l *facts.Lease, i int) time.Duration {
 
 // mistimed returns the fault of a clock because of which event i gave a key a deadline before limit, or -1. The client must have sent
 // the deadline as an instant, at most one TTL ahead by its own wall clock, and that clock or the node's must be wrong. A deletion may
-// be the effect of such a command: a node deletes a key whose new deadline has passed by the node's clock.
+// be the effect of such a command: a node deletes a key whose new deadline has passed by the node's clock. Only an extension or a silent renewal
+// gives a key that is there a new deadline; any other deletion is meant.
 func (ix *index) mistimed(i int, limit time.Duration) int {
 	e := ix.Events[i]
+	if l := ix.Lease(e.Owner); e.Op == history.Delete && (l == nil || !ix.renewing(l)) {
+		if in := ix.invokedBy(e.By, i, e.Departure()); in < 0 || ix.Events[in].Op != history.Extend {
+			return -1
+		}
+	}
 	var client history.Event // the last by which the client's wall clock is known
 	for j := i; j >= 0 && client.Process == ""; j-- {
 		if ix.Events[j].Process == e.By {

@@ -17,13 +17,15 @@ import (
 //
 // A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still exists:
 // a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its value may be the time of
-// its end, which the history does not show. Effects that a server replicates from its primary belong to no client.
+// its end, which the history does not show. Effects that a server replicates from its primary belong to no client. Nor does a key under
+// whose name nobody ever held a lease, such as a list of those who wait: others may remove from it who no longer waits.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{history.Over: "overwrote", history.Retime: "re-timed", history.Delete: "deleted"}
 	var found []Violation
+	held := ix.heldKeys()
 	for i, e := range ix.Events {
 		verb, touches := verbs[e.Op]
-		if e.Kind != history.State || !touches || e.Owner == "" || e.By == "" || ix.Servers[e.By] {
+		if e.Kind != history.State || !touches || e.Owner == "" || e.By == "" || ix.Servers[e.By] || len(held) > 0 && !held[e.Key] {
 			continue
 		}
 		set, lease := -1, e.Owner // the event that set the value, and the lease that it has stood for since
@@ -61,6 +63,17 @@ func ownerOnly(ix *index) []Violation {
 		})
 	}
 	return found
+}
+
+// heldKeys returns the names of the keys that a lease had when it was obtained.
+func (ix *index) heldKeys() map[string]bool {
+	held := map[string]bool{}
+	for _, k := range ix.Lives {
+		if l := ix.Lease(k.Label); l != nil && k.From <= l.ReturnEvent && l.ReturnEvent <= k.To {
+			held[k.Key] = true
+		}
+	}
+	return held
 }
 
 // unclaimed reports whether a key that was set for a lease belongs to nobody by t, because the lease was never obtained. One that

@@ -144,6 +144,16 @@ func TestOwnerOnly(t *testing.T) {
 			12   n1 set c1#1 by=c2
 			12.1 c2 ok acquire c2#1 until=22
 			15   n1 delete c1#1 by=c2`},
+		{name: "an entry in a list of those who wait, removed by another", story: c1 + `
+			1   c2 invoke acquire
+			1.1 n1 set c2#1 until=never key=queue
+			3   n1 delete c2#1 by=c1 key=queue
+		`},
+		{name: "the same, where nobody ever had the lock, so that it may be the lock", story: `
+			1   c2 invoke acquire
+			1.1 n1 set c2#1 until=never key=queue
+			3   n1 delete c2#1 by=c1 key=queue
+		`, want: []string{"c1 deleted the key of c2#1 on n1 at 3.000s [none]"}},
 		{name: "the next in a queue that is one key", story: c1 + `
 			3   c2 invoke acquire
 			3.1 c2 fail acquire

@@ -96,6 +96,34 @@ func TestLeaseExclusionOfALockThatRenewsWithoutTelling(t *testing.T) {
 			16.1 n1 set c2#1 until=26.1
 			16.2 c2 ok acquire c2#1 until=never renews`,
 			want: []string{"c2 held c2#1 from 16.200s without end, while c1 held c1#1 from 0.200s without end [none]"}},
+		{name: "paused just as it was about to renew, half a TTL after the reply to its last renewal", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			5    n1 retime c1#1 until=15
+			10.1 c1 fault pause id=1
+			10.1 c1 bite id=1
+			15   n1 expire c1#1
+			16   c2 invoke acquire
+			16.1 n1 set c2#1 until=26.1
+			16.2 c2 ok acquire c2#1 until=never renews
+			20   c1 fault resume
+			20   c1 info lost c1#1`,
+			want: []string{"c2 held c2#1 from 16.200s without end, while c1 held c1#1 from 0.200s to 20.000s [bounded pause]"}},
+		{name: "paused long after it should have renewed", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			5    n1 retime c1#1 until=15
+			10.6 c1 fault pause id=1
+			10.6 c1 bite id=1
+			15   n1 expire c1#1
+			16   c2 invoke acquire
+			16.1 n1 set c2#1 until=26.1
+			16.2 c2 ok acquire c2#1 until=never renews
+			20   c1 fault resume
+			20   c1 info lost c1#1`,
+			want: []string{"c2 held c2#1 from 16.200s without end, while c1 held c1#1 from 0.200s to 20.000s [none]"}},
 		{name: "the holder was cut off", story: `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1 until=10.1

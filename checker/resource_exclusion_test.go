@@ -122,6 +122,24 @@ func TestResourceExclusion(t *testing.T) {
 			14   resource accept A c1#1 sent=11.9
 			15   n2 set c2#1`,
 			want: []string{"c1 wrote A under c1#1 at 14.000s, after c2 was granted c2#1 at 13.000s [bounded delay]"}},
+		{name: "a grant that was never seen, since the clocks of the nodes had jumped", story: goneAtOnce + "\n5 resource accept A c1#1 sent=4.9",
+			want: []string{"c1 wrote A under c1#1 at 5.000s, after c2 was granted c2#1 at 4.200s [bounded clock error]"}},
+		{name: "the same after the older lease had ended", story: strings.NewReplacer("\n\t\t4", "\n\t\t14", "until=14", "until=24", "until=13.9", "until=23.9", "\t3 ", "\t11 ").Replace(goneAtOnce) + "\n15 resource accept A c1#1 sent=14.9",
+			want: []string{"c1 wrote A under c1#1 at 15.000s, after c2 was granted c2#1 at 14.200s [none]"}},
+		{name: "a lease that its lock would renew, whose key was gone at once, since the clock of the node was ahead", story: `
+			0    n1 fault jump wall=20
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10 wall=20
+			0.1  n1 expire c1#1 wall=20
+			0.2  c1 ok acquire c1#1 until=never renews
+			1    c2 invoke acquire
+			1.1  n1 set c2#1 until=11 wall=20
+			1.1  n1 expire c2#1 wall=20
+			1.2  c2 ok acquire c2#1 until=never renews
+			1.3  c2 invoke release c2#1
+			1.4  c2 ok release c2#1
+			2    resource accept A c1#1 sent=1.9`,
+			want: []string{"c1 wrote A under c1#1 at 2.000s, after c2 was granted c2#1 at 1.100s [bounded clock error]"}},
 		{name: "a grant that was never seen counts from the return", story: c1 + `
 			11   c2 invoke acquire
 			12   resource accept A c1#1 sent=11.9

@@ -73,6 +73,26 @@ func (e Env) Warm() {
 	}
 }
 
+// Made makes the lock, and tries to open a connection of each client that the lock makes with [Env.Client]. It returns a New for this one
+// lock. If build panics or ends its goroutine, it returns build: then that happens again where it belongs, in the lane.
+func (e Env) Made(build New) New {
+	made, done := build, make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		l := build(e)
+		made = func(Env) Locker { return l }
+	}()
+	<-done
+	e.more.mu.Lock()
+	own := slices.Clone(e.more.clients)
+	e.more.mu.Unlock()
+	for _, c := range own {
+		c.Ping(context.Background())
+	}
+	return made
+}
+
 // Client makes one more go-redis client to one of Addrs. Its options are those of Nodes, as changed by change, which may be nil.
 // It may change what a program would: retries, with their number and backoff (MaxRetries 0 is go-redis's default of three),
 // timeouts and [redis.Options.ContextTimeoutEnabled], the protocol, hooks for connecting. Four options are set again afterwards,
@@ -181,6 +201,8 @@ var (
 	ErrNotAcquired = errors.New("lock not acquired")
 	ErrNotHeld     = errors.New("lock not held")
 	ErrNotExtended = errors.New("lock not extended")
+	// ErrNotExtender says that the lock has no extension.
+	ErrNotExtender = errors.New("the lock cannot extend its leases")
 	// ErrFixedTTL says that nothing was asked of the nodes: this lock extends its leases only by the TTL with which it acquired them.
 	ErrFixedTTL = errors.New("the lock extends only by the TTL with which it acquired")
 )

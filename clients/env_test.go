@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -217,5 +218,23 @@ func TestDialsThatFail(t *testing.T) {
 	}
 	if dials != tries {
 		t.Errorf("%d dials for %d commands", dials, tries)
+	}
+}
+
+// A lock that cannot be made before the run fails in its lane, where the failure is reported.
+func TestMadeFailsLater(t *testing.T) {
+	env := clients.NewEnv(nil, nil, nil, nil, nil)
+	for how, fail := range map[string]func(){"panics": func() { panic("no such node") }, "exits": runtime.Goexit} {
+		calls := 0
+		made := env.Made(func(clients.Env) clients.Locker {
+			if calls++; calls == 1 {
+				fail()
+			}
+			return nil
+		})
+		made(env)
+		if calls != 2 {
+			t.Errorf("a lock that %s is made %d times, want again in its lane", how, calls)
+		}
 	}
 }

@@ -1,6 +1,11 @@
 package clients
 
 import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
 	"lockstep/sim/history"
 )
 
@@ -46,6 +51,40 @@ func Locks() []Lock {
 
 // Find returns one of [Locks] by its name. If there is none, the error names the nearest.
 func Find(name string) (New, error) { return FindIn(Locks(), name) }
+
+// WasmPrefix begins the name of a lock whose code is a WebAssembly program, in any language: the path of its file follows. Package foreign
+// runs it.
+const WasmPrefix = "wasm:"
+
+// IsWasm reports whether a name is that of such a lock.
+func IsWasm(name string) bool { return strings.HasPrefix(name, WasmPrefix) }
+
+// longestPath is the most bytes that the path of such a file may have. It becomes part of the names of files.
+const longestPath = 150
+
+// CheckWasm returns an error if a name cannot be that of such a lock, because it could not stand in a scenario file.
+func CheckWasm(name string) error {
+	path := strings.TrimPrefix(name, WasmPrefix)
+	switch {
+	case path == "":
+		return fmt.Errorf("%s must be followed by the path of a file, as in %s./lock.wasm", WasmPrefix, WasmPrefix)
+	case len(path) > longestPath:
+		return fmt.Errorf("%s...: the path of the file may have at most %d bytes, not %d", WasmPrefix, longestPath, len(path))
+	case strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == utf8.RuneError }):
+		return fmt.Errorf("%q: the path of the file must not contain spaces or control characters", name)
+	}
+	return nil
+}
+
+// FileWord returns the name of a lock as part of the name of a file.
+func FileWord(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`:/\`, r) {
+			return '-'
+		}
+		return r
+	}, strings.Replace(name, WasmPrefix+"./", WasmPrefix, 1))
+}
 
 // FindIn returns a lock of a list by its name. If there is none, the error names the nearest.
 func FindIn(locks []Lock, name string) (New, error) {

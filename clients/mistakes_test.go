@@ -1,6 +1,7 @@
 package clients_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,7 +12,8 @@ import (
 
 // A harm is a story in which a lock with a mistake does harm.
 type harm struct {
-	nodes int // 1 if it is zero
+	nodes    int // 1 if it is zero
+	replicas int // of the one node
 	faults,
 	later []string // at 1 s
 	play func(s *stage, build clients.New, done func(bool))
@@ -20,11 +22,16 @@ type harm struct {
 
 // run plays the story, and reports whether harm was done.
 func (h harm) run(t *testing.T, build clients.New) (did bool) {
-	play(t, max(1, h.nodes), func(s *stage) {
+	direct := func(s *stage) {
 		s.faults(h.faults...)
 		s.faultsAt(time.Second, h.later...)
 		h.play(s, build, func(harm bool) { did = did || harm })
-	})
+	}
+	if h.replicas > 0 {
+		playGroup(t, h.replicas, direct)
+	} else {
+		play(t, max(1, h.nodes), direct)
+	}
 	return did
 }
 
@@ -69,6 +76,21 @@ func fencedInTurn(ttl time.Duration, seconds float64) func(*stage, clients.New, 
 		s.client("c1", func(c *client) { first = c.at(0, build(c.env), ttl).(clients.Fenced).Fence() })
 		s.client("c2", func(c *client) { done(c.at(seconds, build(c.env), ttl).(clients.Fenced).Fence() <= first) })
 	}
+}
+
+// cancelled has the context of an acquire end before the request arrives. The key must not stay there for another client to find.
+func cancelled(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		c.env.Nodes[0].Ping(c.ctx) // it connects before the delay
+		c.Until(1500 * time.Millisecond)
+		ctx, cancel := context.WithCancel(c.ctx)
+		c.env.Clock.AfterFunc(500*time.Millisecond, cancel)
+		lease, _ := build(c.env).Acquire(ctx, "lock", 10*time.Second)
+		if lease != nil {
+			lease.Release(c.ctx)
+		}
+	})
+	s.client("c2", func(c *client) { done(c.at(8, build(c.env), 10*time.Second) == nil) })
 }
 
 // lateRelease has a client outlive its lease, and release it: harm is done if that succeeds.
@@ -291,7 +313,69 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil)
 		})
 	}},
-	"single-release-told-ok": {play: lateRelease},
+	"single-one-key": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { c.at(0, build(c.env), 10*time.Second) })
+		s.client("c2", func(c *client) {
+			c.Until(time.Second)
+			_, err := build(c.env).Acquire(c.ctx, "other", 10*time.Second)
+			done(err != nil)
+		})
+	}},
+	"single-capped-ttl": {play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			held = c.at(0, build(c.env), 5*time.Minute)
+			c.Until(2 * time.Minute)
+		})
+		s.client("c2", func(c *client) { done(c.at(90, build(c.env), 10*time.Second) != nil && held != nil) })
+	}},
+	"single-one-at-a-time": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 10*time.Second)
+			_, err := l.Acquire(c.ctx, "other", 10*time.Second)
+			done(err != nil)
+		})
+	}},
+	"single-wait-own-client": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.release(c.at(0, l, 10*time.Second), nil)
+			done(c.at(1.5, l, 10*time.Second) != nil)
+		})
+	}},
+	"single-wait-leaves": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(1.5, build(c.env), 10*time.Second)
+			s.faults("heal n1-r1")
+		})
+		s.client("c2", func(c *client) { done(c.at(4, build(c.env), 10*time.Second) == nil) })
+	}},
+	"single-clean-up-cancelled": {later: []string{"delay c1->n1 1s"}, play: cancelled},
+	"single-goes-on":            {later: []string{"delay c1->n1 1s"}, play: cancelled},
+	"single-release-told-ok":    {play: lateRelease},
+	"single-woken-owns": {play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.release(c.at(0, l, 10*time.Second), nil) // nobody waits
+			held = c.at(0.5, l, 10*time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(1, build(c.env), 10*time.Second) != nil && held != nil) })
+	}},
+	"single-waits-for-message": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { c.at(0, build(c.env), 2*time.Second) })
+		waits := true
+		s.client("c2", func(c *client) {
+			c.at(1, build(c.env), 2*time.Second)
+			waits = false
+		})
+		s.client("c3", func(c *client) {
+			c.Until(10 * time.Second)
+			done(waits)
+			c.env.Nodes[0].Publish(c.ctx, "lock:free", "1") // so that the story ends
+		})
+	}},
 
 	"redlock-recount": {nodes: 3, faults: []string{"cut c1-n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) { done(c.at(0, build(c.env), 10*time.Second) != nil) })
@@ -332,6 +416,9 @@ var harms = map[string]harm{
 			}
 		})
 	}},
+	"redlock-first-three": {nodes: 5, faults: []string{"crash n1", "crash n2"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { done(c.at(0, build(c.env), 10*time.Second) == nil) })
+	}},
 	"redlock-collects": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
 		s.client("other", func(c *client) {
@@ -367,6 +454,19 @@ var harms = map[string]harm{
 			s.faults("heal c1-n1")
 		})
 	}},
+	"watchdog-recreates-late": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 12*time.Second) // renewed after 4 s
+			c.Until(5 * time.Second)
+			s.faults("delay c1->n1 8s") // from 8 s to 16 s
+			c.Until(11500 * time.Millisecond)
+			s.faults("delay c1->n1 0s")
+			c.Until(12 * time.Second)
+			c.release(lease, nil)
+			c.Until(20 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(17, build(c.env), 10*time.Second) == nil) })
+	}},
 	"watchdog-from-reply": {later: []string{"on reply EVAL n1->c1 delay 2s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
 		s.client("c1", func(c *client) {
@@ -383,6 +483,7 @@ var harms = map[string]harm{
 	"watchdog-by-wall":      {later: []string{"jump c1 -1m"}, play: keptBeyond},
 	"watchdog-until-early":  {later: []string{"cut c1-n1"}, play: relied(6*time.Second, 7)},
 	"watchdog-fixed-period": {play: keptBeyond},
+	"watchdog-least-period": {play: keptBeyond},
 
 	"fenced-before": {faults: []string{"on request SET c1->n1 delay 1s", "on request EVAL c1->n1 delay 1s"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var first int64

@@ -12,12 +12,17 @@ import (
 	"lockstep/clients/sound"
 )
 
-// nodesFor is how many nodes a lock is meant for.
-func nodesFor(lock clients.Lock) int {
-	if isRedlock(lock) {
-		return 3
+// playFor plays a story on as many nodes as a lock is meant for, or on one with a replica.
+func playFor(t *testing.T, lock clients.Lock, direct func(*stage)) {
+	t.Helper()
+	switch {
+	case isRedlock(lock):
+		play(t, 3, direct)
+	case slices.Contains(lock.Like, "single-wait"):
+		playGroup(t, 1, direct)
+	default:
+		play(t, 1, direct)
 	}
-	return 1
 }
 
 // Each says which lock it stands for and what is different, and has a name of its own.
@@ -61,7 +66,7 @@ func TestMistakesPassOn(t *testing.T) {
 					}
 				}
 			}
-			play(t, nodesFor(v), func(s *stage) {
+			playFor(t, v, func(s *stage) {
 				s.client("c1", turn(time.Second))
 				s.client("c2", turn(6*time.Second))
 			})
@@ -74,7 +79,7 @@ func TestMistakesRefuse(t *testing.T) {
 	for _, v := range slices.Concat(broken.Mistakes(), sound.Locks()) {
 		t.Run(v.Name, func(t *testing.T) {
 			got := false
-			play(t, nodesFor(v), func(s *stage) {
+			playFor(t, v, func(s *stage) {
 				s.client("c1", func(c *client) {
 					lease := c.acquire(v.New(c.env), 8*time.Second)
 					c.Until(4 * time.Second)
@@ -102,7 +107,7 @@ func TestMistakesRefuse(t *testing.T) {
 					c.release(c.acquire(l, 8*time.Second), nil)
 				})
 			})
-			if want := v.Name == "single-finally"; got != want {
+			if want := v.Name == "single-finally" || v.Name == "single-waits-for-message"; got != want {
 				t.Errorf("another client got the lock: %v", got)
 			}
 		})
@@ -112,7 +117,7 @@ func TestMistakesRefuse(t *testing.T) {
 // Those that can extend their leases do so while they last, and those that renew themselves keep the lock beyond its TTL.
 func TestMistakesExtend(t *testing.T) {
 	for _, v := range slices.Concat(broken.Mistakes(), sound.Locks()) {
-		play(t, nodesFor(v), func(s *stage) {
+		playFor(t, v, func(s *stage) {
 			s.client("c1", func(c *client) {
 				lease := c.acquire(v.New(c.env), 8*time.Second)
 				if e, ok := lease.(clients.Extender); ok {

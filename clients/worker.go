@@ -34,7 +34,7 @@ type Worker struct {
 	host     Host
 	env      Env
 	locker   Locker
-	lock     string // name of the lock
+	lock     string // name of the lock that it asks for
 	ttl      time.Duration
 	resource *ResourceConn
 	clock    sim.Timekeeper // Env.Clock, but what the worker does with it does not count as done by the lock
@@ -42,6 +42,7 @@ type Worker struct {
 
 	ops   int
 	lease Lease
+	of    string        // name of its lock
 	since time.Time     // when it was obtained, or extended
 	lasts time.Duration // how long it was to last from then
 	label string
@@ -83,20 +84,19 @@ func Outcome(err error) history.Kind {
 // definite lists the errors that mean that an operation certainly did not happen.
 var definite = []error{
 	ErrNotAcquired, ErrNotHeld, ErrNotExtended, ErrFixedTTL, ErrRejected, ErrSkipped,
-	errNoLease, errOver, errLost, errNotExtender, errNothingRead,
+	ErrNotExtender, errNoLease, errOver, errLost, errNothingRead,
 }
 
 var (
 	errNoLease     = errors.New("no lease")
 	errOver        = errors.New("the lease is over")
 	errLost        = errors.New("the lease is lost")
-	errNotExtender = errors.New("the lock cannot extend its leases")
 	errNothingRead = errors.New("nothing was read that could be updated")
 )
 
 // CannotExtend reports whether an event says that the lock has no extension: its lease is no [Extender].
 func CannotExtend(e history.Event) bool {
-	return e.Op == history.Extend && e.Error == errNotExtender.Error()
+	return e.Op == history.Extend && e.Error == ErrNotExtender.Error()
 }
 
 // ExtendsByFixedTTL reports whether an event says that the lock cannot extend a lease by the TTL that was asked for.
@@ -111,6 +111,9 @@ const keptError = 4000
 func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	w.ops++
 	e.Kind, e.ID, e.Lock = history.Invoke, w.ops, w.lock
+	if w.lease != nil && e.Op != history.Acquire {
+		e.Lock = w.of
+	}
 	e.Slept, e.NotBefore = w.slept, w.notBefore
 	w.slept, w.notBefore = 0, 0
 	w.host.Doing(e.Op, e.ID)
@@ -125,6 +128,9 @@ func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	w.host.Doing("", 0)
 	return err
 }
+
+// Use has the client ask for the lock of another name from now on. A lease that it has stays one of the lock for which it was obtained.
+func (w *Worker) Use(name string) { w.lock = name }
 
 // Acquire asks for the lock. It retries until it has the lock or within has passed on the steady clock; if within is zero, it
 // tries once. Tries begin at multiples of every, counted from the first, unless the last try is still in progress then. If every
@@ -151,6 +157,17 @@ func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
 	}
 }
 
+// CancelAfter returns a context for an acquire whose caller waits for d at most. It ends d from now by the steady clock, unless stop
+// is called before; a lease may outlive the call that acquired it.
+func (w *Worker) CancelAfter(ctx context.Context, d time.Duration) (within context.Context, stop func()) {
+	within, cancel := context.WithCancel(ctx)
+	t := w.env.Clock.AfterFunc(d, func() {
+		w.host.Record(history.Event{Kind: history.Info, Op: history.Cancel, Lock: w.lock, Value: history.Acquire})
+		cancel()
+	})
+	return within, func() { t.Stop() }
+}
+
 // acquire tries once. A client that has a lease keeps it if it gets no other.
 func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	if w.lease == nil {
@@ -171,7 +188,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 		forget()
 		w.watch = nil
 	}
-	w.lease, w.label, w.since, w.lasts = lease, w.host.Lease(), w.clock.Now(), w.ttl
+	w.lease, w.of, w.label, w.since, w.lasts = lease, w.lock, w.host.Lease(), w.clock.Now(), w.ttl
 	e.Lease, e.Until = w.label, w.until()
 	if f, ok := lease.(Fenced); ok {
 		e.Fence = f.Fence()
@@ -223,7 +240,7 @@ func (w *Worker) Extend(ctx context.Context, ttl time.Duration) {
 		}
 		l, ok := w.lease.(Extender)
 		if !ok {
-			return errNotExtender
+			return ErrNotExtender
 		}
 		lasts, start, before := cmp.Or(ttl, w.ttl), w.clock.Now(), w.until()
 		err := l.Extend(ctx, lasts)
@@ -330,7 +347,7 @@ func (w *Worker) request(ctx context.Context, e history.Event, f func() (Request
 		if err != nil {
 			return err
 		}
-		q.Op, q.Lock, q.Lease = e.Op, w.lock, w.label
+		q.Op, q.Lock, q.Lease = e.Op, w.of, w.label
 		if f, ok := w.lease.(Fenced); ok {
 			q.Fence = f.Fence()
 		}
@@ -416,6 +433,19 @@ func (w *Worker) Close() error {
 	return nil
 }
 
+// A Program is a [Locker] whose code runs in a process of its own, which can end, or say what nobody understands.
+type Program interface {
+	Err() error // what the process did that ends the run; nil if there is nothing
+}
+
+// Err says why nothing that the lock did counts; nil if it counts.
+func (w *Worker) Err() error {
+	if p, ok := w.locker.(Program); ok {
+		return p.Err()
+	}
+	return nil
+}
+
 // A watch follows a lease that renews itself.
 type watch struct {
 	mu    sync.Mutex
@@ -427,12 +457,12 @@ type watch struct {
 // watchLease records what becomes of a lease, until the worker gives it back or drops it, or its process has crashed.
 func (w *Worker) watchLease(ctx context.Context, lease Renewing) *watch {
 	a := &watch{ended: make(chan struct{}), lease: lease}
-	label := w.label
+	label, of := w.label, w.of
 	record := func(op string, until time.Duration) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if !a.over {
-			w.host.Record(history.Event{Kind: history.Info, Op: op, Lock: w.lock, Lease: label, Until: until})
+			w.host.Record(history.Event{Kind: history.Info, Op: op, Lock: of, Lease: label, Until: until})
 		}
 	}
 	lease.Notify(func(until time.Time) { record(history.Renew, until.Sub(w.epoch)) })

@@ -159,14 +159,18 @@ func (n *Node) setAlarm() {
 
 // changed records a change of a key as an event.
 func (n *Node) changed(c engine.Change) {
+	from := n.serves
+	if c.Waiter != nil {
+		from = c.Waiter.State.(*sim.Conn)
+	}
 	e := n.owners.Event(c, n.world.Epoch(), func() engine.Owner {
 		if n.copying != nil {
 			return n.copying(n.edition(), c.Key, c.New)
 		}
-		if n.serves == nil { // not a request, but a restart
+		if from == nil { // not a request, but a restart
 			return n.marks[[2]string{c.Key, c.New}]
 		}
-		return n.owners.After(c, n.serves.Lease)
+		return n.owners.After(c, from.Lease)
 	})
 	own := n.owners[c.Key]
 	if n.group != nil && own.Lease != "" && n.copying == nil {
@@ -182,7 +186,7 @@ func (n *Node) changed(c engine.Change) {
 		return
 	}
 	if c.By != "" {
-		e.Sent = n.serves.Sent()
+		e.Sent = from.Sent()
 	}
 	n.Process.Note(e)
 }

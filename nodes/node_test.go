@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,48 +14,132 @@ import (
 	"lockstep/sim/history"
 )
 
-// TestNodePushes: a node sends an invalidation to a client that has its keys tracked.
-func TestNodePushes(t *testing.T) {
-	var heard string
+// A request is what a client sends at a time, over a connection of its own.
+type request struct {
+	client   string
+	at       time.Duration
+	commands []string
+}
+
+// conversation lets clients send requests to servers, for three seconds, and returns what each of them hears. Serve returns the address for
+// each client.
+func conversation(t *testing.T, serve func(w *sim.World) (addr map[string]string, end func()), faults string, requests ...request) (heard map[string]string, h *history.History) {
+	t.Helper()
+	heard = map[string]string{}
 	err := sim.Bubble(func() {
 		w := sim.NewWorld(sim.Config{Seed: 1})
 		defer w.Close()
-		n := Serve(w, "n1")
-		defer n.Redis.Close()
-		talk := func(p *sim.Process, at time.Duration, requests ...string) {
+		addr, end := serve(w)
+		defer end()
+		if faults != "" {
+			f, err := history.ParseFault(faults)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Plan(1500*time.Millisecond, f)
+		}
+		for _, r := range requests {
+			p := w.Process(r.client)
 			p.Go(func(ctx context.Context) {
-				conn, err := p.DialContext(ctx, "tcp", n.Process.Addr())
+				conn, err := p.DialContext(ctx, "tcp", addr[r.client])
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				defer conn.Close()
-				p.Until(at)
-				for _, request := range requests {
-					conn.Write(engine.Request(strings.Fields(request)...))
+				p.Until(r.at)
+				p.Doing("acquire", 1)
+				for _, command := range r.commands {
+					conn.Write(engine.Request(strings.Fields(command)...))
 				}
-				p.Until(2 * time.Second)
-				conn.SetReadDeadline(time.Now().Add(time.Second))
+				conn.SetReadDeadline(time.Now().Add(3*time.Second - r.at))
 				for buf := make([]byte, 1000); ; {
 					n, err := conn.Read(buf)
 					if err != nil {
 						return
 					}
-					if p.Name == "c1" {
-						heard += string(buf[:n])
-					}
+					heard[r.client] += strings.ReplaceAll(string(buf[:n]), "\r\n", " ")
 				}
 			})
 		}
-		talk(w.Process("c1"), 100*time.Millisecond, "HELLO 3", "CLIENT TRACKING ON", "GET lock")
-		talk(w.Process("c2"), time.Second, "SET lock 1")
 		w.Run()
+		h = w.History()
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasSuffix(heard, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$4\r\nlock\r\n") {
-		t.Errorf("c1 heard %q", heard)
+	return heard, h
+}
+
+// alone serves one node to c1, c2 and c3.
+func alone(w *sim.World) (addr map[string]string, end func()) {
+	n := Serve(w, "n1")
+	return map[string]string{"c1": n.Process.Addr(), "c2": n.Process.Addr(), "c3": n.Process.Addr()}, n.Redis.Close
+}
+
+// TestNodePushes: a node sends an invalidation to a client that has its keys tracked, and a message to one that is subscribed.
+func TestNodePushes(t *testing.T) {
+	heard, _ := conversation(t, alone, "",
+		request{"c1", 100 * time.Millisecond, []string{"HELLO 3", "CLIENT TRACKING ON", "GET lock"}},
+		request{"c2", time.Second, []string{"SET lock 1", "PUBLISH free x"}},
+		request{"c3", 100 * time.Millisecond, []string{"SUBSCRIBE free"}})
+	if !strings.HasSuffix(heard["c1"], ">2 $10 invalidate *1 $4 lock ") {
+		t.Errorf("c1 heard %q", heard["c1"])
+	}
+	if heard["c3"] != "*3 $9 subscribe $4 free :1 *3 $7 message $4 free $1 x " || heard["c2"] != "+OK :1 " {
+		t.Errorf("c3 heard %q, c2 %q", heard["c3"], heard["c2"])
+	}
+}
+
+// TestNodeServesWaiters: an element goes to the client that waits, in whose name it is popped, and for whose lease what is left then stands.
+func TestNodeServesWaiters(t *testing.T) {
+	heard, h := conversation(t, alone, "",
+		request{"c1", 100 * time.Millisecond, []string{"BLPOP none queue 0"}},
+		request{"c2", time.Second, []string{"RPUSH queue a token-of-c2-number-1"}},
+		request{"c3", 200 * time.Millisecond, []string{"BLPOP none 0.5"}})
+	if heard["c1"] != "*2 $5 queue $1 a " || heard["c2"] != ":2 " || heard["c3"] != "*-1 " {
+		t.Errorf("heard %q", heard)
+	}
+	var got []string
+	for _, e := range h.Events {
+		if e.Kind == history.State {
+			got = append(got, fmt.Sprint(e.Op, " ", e.Key, " ", e.Lease, " by ", e.By, " sent ", e.Sent.Round(100*time.Millisecond)))
+		}
+	}
+	if want := []string{"set queue c2#1 by c2 sent 1s"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	_, h = conversation(t, alone, "",
+		request{"c1", 100 * time.Millisecond, []string{"BLPOP queue 0"}},
+		request{"c2", time.Second, []string{"RPUSH queue token-of-c2-number-1"}})
+	last := h.Events[slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Op == history.Delete })]
+	if last.By != "c1" || last.Owner != "c2#1" || last.Sent.Round(100*time.Millisecond) != 100*time.Millisecond {
+		t.Errorf("the element is popped by %s, sent %v: %+v", last.By, last.Sent, last)
+	}
+}
+
+// TestCutOffWaiterIsServed: a node does not know that the network to a client is cut, so the element is lost.
+func TestCutOffWaiterIsServed(t *testing.T) {
+	heard, _ := conversation(t, alone, "cut c1-n1",
+		request{"c1", 100 * time.Millisecond, []string{"BLPOP queue 0"}},
+		request{"c2", 2 * time.Second, []string{"RPUSH queue a", "LLEN queue"}})
+	if heard["c1"] != "" || heard["c2"] != ":1 :0 " {
+		t.Errorf("heard %q", heard)
+	}
+}
+
+// TestClusterPublishes: what is published on one node of a cluster reaches the subscribers of all, even if it owns no slot of it.
+func TestClusterPublishes(t *testing.T) {
+	heard, _ := conversation(t, func(w *sim.World) (addr map[string]string, end func()) {
+		g := ServeGroup(w, shards(3, 1))
+		return map[string]string{"c1": g.nodes[1].Process.Addr(), "c2": g.nodes[2].Process.Addr(), "c3": g.nodes[0].Process.Addr()}, g.Close
+	}, "",
+		request{"c1", 1100 * time.Millisecond, []string{"SUBSCRIBE free"}},
+		request{"c2", 2 * time.Second, []string{"PUBLISH free x"}},
+		request{"c3", 1100 * time.Millisecond, []string{"PSUBSCRIBE f*"}})
+	if heard["c1"] != "*3 $9 subscribe $4 free :1 *3 $7 message $4 free $1 x " || heard["c2"] != ":0 " ||
+		heard["c3"] != "*3 $10 psubscribe $2 f* :1 *4 $8 pmessage $2 f* $4 free $1 x " {
+		t.Errorf("heard %q", heard)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // each other by their configuration, which also outlives an empty disk; every message contains all suspicions of its sender, not
 // some; a node that claims slots by outdated information hears it only from the new owner, not from all nodes (UPDATE); epochs do
 // not collide; a replica stands for election however long it has been without its primary, and does not migrate to another shard.
-// What clients can see and is missing: READONLY, with which a replica accepts reads; CLUSTER NODES, SHARDS and whatever else
+// What clients can see and is missing: a client in BLPOP gets an error when the cluster is down; READONLY, with which a replica accepts reads; CLUSTER NODES, SHARDS and whatever else
 // command does not have. A script may use undeclared keys of any slot, and databases are not counted.
 type bus struct {
 	node   *Node
@@ -169,6 +169,15 @@ func (b *bus) broadcast(kind string) {
 	}
 }
 
+// publish is clusterPropagatePublish: what a client publishes on one node goes to the subscribers of all.
+func (b *bus) publish(channel, message string) {
+	for _, m := range b.others {
+		if m.up {
+			m.conn.Write(engine.Request("GOSSIP", "PUBLISH", strconv.FormatInt(b.epoch, 10), channel, message))
+		}
+	}
+}
+
 // heard is clusterProcessPacket. The reply is sent on the same link.
 func (b *bus) heard(m *member, args []string) (answer []byte) {
 	now := b.now()
@@ -180,6 +189,10 @@ func (b *bus) heard(m *member, args []string) (answer []byte) {
 		if about := b.member(args[3]); about != b.self && !about.failed {
 			about.fail(now)
 		}
+		return nil
+	}
+	if kind == "PUBLISH" {
+		b.node.Publish(args[3], args[4])
 		return nil
 	}
 	if kind == "VOTED" {
@@ -301,6 +314,7 @@ func (g *Group) serveShards() {
 		b := &bus{node: n, random: g.world.Rand(g.cfg.Seed, "cluster", n.Process.Name), epoch: int64(g.cfg.Shards)}
 		n.bus = b
 		n.SetClustered()
+		n.OnPublish(b.publish)
 		for _, o := range g.nodes {
 			m := &member{node: o, bus: b, epoch: int64(slices.Index(primaries, o) + 1)}
 			m.fresh(b.now())

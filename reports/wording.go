@@ -164,7 +164,7 @@ func (t *transcript) change(i int) (what, detail string) {
 	case history.Leader:
 		return e.Value, "leads its failover"
 	case history.Refuse:
-		return e.Value, "from " + e.By + ": Lockstep does not simulate it"
+		return e.Value, "from " + e.By + ": Lockstep refuses it"
 	}
 	switch {
 	case slices.Contains(t.all, e.By):

@@ -307,6 +307,9 @@ func (b *bench) sumUp(t *testing.T) {
 		hint := "Is it like " + strings.Join(b.like, ", ") + "? See scenarios.Like."
 		if refused := refusedIn(ended); len(refused) > 0 {
 			hint = "Lockstep does not simulate " + strings.Join(refused, ", ") + "; real Redis does: see scenarios.OnRedis."
+			if ended[0].History.Meta.On == play.OnReal {
+				hint = "Lockstep cannot follow " + strings.Join(refused, ", ") + " on real servers; leave out scenarios.OnRedis."
+			}
 		}
 		t.Errorf("%d of the %d runs that apply to this lock prove something; at least %.0f %% must. %s", n, apply, 100*b.atLeast, hint)
 	}

@@ -254,7 +254,7 @@ func (h *Held) deleteIfOurs(ctx context.Context) (int64, error) {
 		out, status := m.run(t, "", "go", "build", "-o", "bin/", "./trial", "./twice")
 		says(t, out, status, 0)
 		out, status = m.run(t, "", "bin/trial")
-		says(t, out, status, 1, "scenario/run ", " UNSAFE as single and fenced; ", "pause-fenced/fenced: c1 wrote A ", "  it is claimed that the lock is as good as fenced, which keeps it here\n")
+		says(t, out, status, 1, "scenario/run ", " UNSAFE as fenced and single; ", "pause-fenced/fenced: c1 wrote A ", "  it is claimed that the lock is as good as fenced, which keeps it here\n")
 		out, status = m.run(t, "", "bin/twice")
 		says(t, out, status, 0, "pause-fenced/fenced SAFE 0 false\n", "pause-fenced/fenced UNSAFE 1 true\n")
 		out, status = m.run(t, "", "bin/twice", "lost")

@@ -218,9 +218,11 @@ func TestRefusedCommandProvesNothing(t *testing.T) {
 		command string
 		send    func(context.Context, *redis.Client) error
 	}{
-		{"BLPOP", func(ctx context.Context, c *redis.Client) error { return c.BLPop(ctx, time.Second, "free").Err() }},
-		{"SUBSCRIBE", func(ctx context.Context, c *redis.Client) error {
-			s := c.Subscribe(ctx, "free")
+		{"BLMOVE", func(ctx context.Context, c *redis.Client) error {
+			return c.BLMove(ctx, "free", "taken", "LEFT", "RIGHT", time.Second).Err()
+		}},
+		{"SSUBSCRIBE", func(ctx context.Context, c *redis.Client) error {
+			s := c.SSubscribe(ctx, "free")
 			defer s.Close()
 			s.Receive(ctx) // and no complaint about an error
 			return nil

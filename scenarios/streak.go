@@ -56,5 +56,9 @@ func whyUnended(o *play.Outcome) string {
 	case o.Report.Memory:
 		return strings.TrimSpace(o.Report.String())
 	}
-	return "the run did not end: " + strings.TrimSpace(o.Report.String())
+	why := "the run did not end: " + strings.TrimSpace(o.Report.String())
+	if o.Sweep != nil && o.Sweep.Worst != "" {
+		why = "with the fault " + o.Sweep.Worst + "\n" + why
+	}
+	return why
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,35 @@ func TestWarmPool(t *testing.T) {
 		if o.Result.Verdict != checker.Safe {
 			t.Errorf("%q:\n%s", pool, o.Timeline())
 		}
+	}
+}
+
+// A client that the lock makes with [clients.Env.Client] is warm, too, in a series and alone.
+func TestWarmPoolOfOwnClients(t *testing.T) {
+	s, err := script.Parse("warm.txtar", []byte(strings.Replace(twoClients, "redlock nodes=5", "single nodes=1 pool=warm", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := func(env clients.Env) clients.Locker {
+		env.Nodes = []*redis.Client{env.Client(env.Addrs[0], func(o *redis.Options) { o.MaxRetries = 0 })}
+		return clients.NewSingle(env)
+	}
+	greeted := func(o *play.Outcome) bool {
+		return slices.ContainsFunc(o.History.Events, func(e history.Event) bool { return e.Kind == history.Message && e.Word == "HELLO" })
+	}
+	alone, err := play.Simulate(s, s.Runs[0], own, 1)
+	if err != nil || greeted(alone) || alone.Result.Verdict != checker.Safe {
+		t.Errorf("%v\n%s", err, alone.Timeline())
+	}
+	err = play.Series(func(play play.Player) {
+		for range 2 {
+			if o := play(s, s.Runs[0], own, 1); o.History.Meta.Checksum != alone.History.Meta.Checksum {
+				t.Errorf("in a series:\n%s", o.Timeline())
+			}
+		}
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

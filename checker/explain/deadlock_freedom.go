@@ -66,8 +66,16 @@ func (n *narrator) dawdled(client string, from, to int) {
 		if n.nodes(processes(keys)) < n.f.Meta.Quorum() {
 			continue
 		}
+		// A client that deletes one of these keys has given up the attempt, and may begin the next with the same token.
+		gaveUp := n.after(last.From, func(e history.Event) bool {
+			return e.Kind == history.State && e.Op == history.Delete && e.By == client && e.Owner == last.Label
+		})
+		end, out := end, out
+		if gaveUp >= 0 && gaveUp < end {
+			end, out = gaveUp, gaveUp
+		}
 		if !n.long(n.event(end).At - n.event(last.From).At) {
-			return
+			continue
 		}
 		slices.SortStableFunc(keys, func(a, b facts.Life) int { return strings.Compare(a.Node, b.Node) })
 		events := append(beginnings(keys), in)
@@ -79,9 +87,12 @@ func (n *narrator) dawdled(client string, from, to int) {
 		if mute, because := n.mute(client, in, last.From, gone); len(mute) > 0 {
 			text, events = text+strings.Join(mute, " ")+" did not answer"+lasted+", and ", append(events, append(because, gone)...)
 		}
-		if out < 0 {
+		switch {
+		case out < 0:
 			text += "its attempt never returned"
-		} else {
+		case out == gaveUp:
+			text, events = text+"it gave up its attempt only at "+n.time(out), append(events, out)
+		default:
 			text, events = text+"its attempt returned only at "+n.time(out), append(events, out)
 		}
 		n.say(step, last.From, events, "%s.", text)

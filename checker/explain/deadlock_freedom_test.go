@@ -76,6 +76,25 @@ func TestDawdled(t *testing.T) {
 			0.003  n1 set c1#1
 			0.003  n2 set c1#1
 			5      c1 fail acquire`, said + "n3 did not answer, and its attempt returned only at 5.000s."},
+		{"given up for the next attempt with the same token", `
+			0      c1 invoke acquire
+			0.001  n3 fault pause pause_n3
+			0.003  n1 set c1#1
+			0.003  n2 set c1#1
+			5      n1 delete c1#1
+			5      n2 delete c1#1
+			5.2    n1 set c1#1
+			5.2    n2 set c1#1
+			9      c1 ok acquire c1#1 until=15`, said + "n3 did not answer, and it gave up its attempt only at 5.000s."},
+		{"the next attempt with the same token", `
+			0      c1 invoke acquire
+			0.003  n1 set c1#1
+			0.003  n2 set c1#1
+			0.1    n1 delete c1#1
+			0.1    n2 delete c1#1
+			0.3    n1 set c1#1
+			0.3    n2 set c1#1
+			9      c1 ok acquire c1#1 until=15`, "By 0.300s c1 had its keys on n1 n2, a majority, but its attempt returned only at 9.000s."},
 		{"not for long", `
 			0      c1 invoke acquire
 			0.001  n3 fault pause pause_n3

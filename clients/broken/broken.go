@@ -3,11 +3,13 @@
 //
 // [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
-// looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that
-// catch them: single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
+// looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that catch them:
+// single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
 // single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha,
-// single-token-in-locker, redlock-extend-of-granted, redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates,
-// watchdog-from-reply, watchdog-by-wall, fenced-hour, fenced-after.
+// single-token-in-locker, single-clean-up-cancelled, single-goes-on, single-one-key, single-capped-ttl,
+// single-one-at-a-time, single-wait-own-client, single-wait-leaves, redlock-first-three, redlock-extend-of-granted,
+// redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
+// watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after.
 package broken
 
 import (
@@ -62,9 +64,18 @@ func Mistakes() []clients.Lock {
 		staleCleanup,
 		reentrant,
 		tokenInLocker,
+		cleanUpCancelled,
+		goesOn,
+		oneKey,
+		cappedTTL,
+		oneAtATime,
+		waitOwnClient,
+		waitLeaves,
 		releaseToldOK,
 		releaseForce,
 		evalsha,
+		wokenOwns,
+		waitsForMessage,
 		keyWindow,
 		counts,
 
@@ -76,6 +87,7 @@ func Mistakes() []clients.Lock {
 		releaseMajority,
 		sameToken,
 		sample,
+		firstThree,
 		collects,
 		extendAdds,
 		extendOfGranted,
@@ -84,10 +96,12 @@ func Mistakes() []clients.Lock {
 		renewUncompared,
 		renewIgnored,
 		renewRecreates,
+		renewRecreatesLate,
 		renewFromReply,
 		renewByWall,
 		untilEarly,
 		fixedPeriod,
+		leastPeriod,
 
 		fenceBefore,
 		fenceWall,

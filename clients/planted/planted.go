@@ -38,6 +38,7 @@ func Locks() []clients.Lock {
 		{Name: "stores", About: "stores a huge value", New: plant(stores)},
 		{Name: "dials", About: "dials by package net", New: dialling},
 		{Name: "redials", About: "dials by package net after an error", New: redialling},
+		{Name: "panics later", About: "panics in a goroutine of its own after a release that failed", New: panickingLater},
 		{Name: "reads its own clock", About: "ends its leases by time.Now", New: ownClock},
 		{Name: "connects", About: "makes a client of go-redis without Env", New: connecting},
 		{Name: "grants nothing", About: "returns neither a lease nor an error", New: granting},
@@ -186,6 +187,29 @@ func (r redials) Acquire(ctx context.Context, name string, ttl time.Duration) (c
 		_, err = net.Dial("tcp", nowhere)
 	}
 	return lease, err
+}
+
+// later is a lock that panics in a goroutine of its own, but only after a release that failed. No calm run has one.
+type later struct{ clients.Locker }
+
+func panickingLater(env clients.Env) clients.Locker { return later{clients.NewSingle(env)} }
+
+func (l later) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	lease, err := l.Locker.Acquire(ctx, name, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return laterLease{lease}, nil
+}
+
+type laterLease struct{ clients.Lease }
+
+func (l laterLease) Release(ctx context.Context) error {
+	err := l.Lease.Release(ctx)
+	if err != nil && !errors.Is(err, clients.ErrNotHeld) {
+		panics(nil)
+	}
+	return err
 }
 
 // connects is a lock that talks to a server of its own.

@@ -18,5 +18,8 @@ func Locks() []clients.Lock {
 		renewed,
 		shuffled,
 		askedTwice,
+		queue,
+		subscribed,
+		signalled,
 	}
 }

@@ -24,24 +24,24 @@ var adversities = []adversity{
 	}},
 	{"replication and failover", []string{
 		"failover-lag", "failover-sentinel", "failover-cluster", "failover-clock", "failover-wait-minority",
-		"wait-other-connection", "split-brain", "token-after-failover",
+		"wait-other-connection", "wait-refused", "split-brain", "token-after-failover",
 	}},
 	{"network", []string{
-		"slow-link", "slow-reply", "delay-to-lock-server", "redlock-slow-acquire", "redlock-hung-node", "redlock-reply-lost",
+		"slow-link", "slow-reply", "stall-after-grant", "delay-to-lock-server", "redlock-slow-acquire", "redlock-hung-node", "redlock-reply-lost",
 		"redlock-partition-halves", "partition-no-ttl", "holder-cut-off", "delay-to-resource", "crash-with-write-in-flight",
 	}},
 	{"retries and timeouts of the client library", []string{
-		"retried-set", "retried-release", "release-cancelled", "late-clean-up", "hung-node-of-three",
+		"retried-set", "late-acquire", "retried-release", "acquire-cancelled", "release-cancelled", "late-clean-up", "hung-node-of-three",
 	}},
 	{"contention", []string{
 		"redlock-calm", "redlock-contended", "expiry-herd", "lost-update",
-		"release-race", "asked-while-held", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
+		"release-race", "asked-while-held", "other-name", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
 	}},
 	{"the length of the lease", []string{
 		"ttl-too-short", "ttl-too-long", "ttl-fraction", "born-expired",
 	}},
 	{"extension and renewal", []string{
-		"extend", "extend-gone", "extend-late", "extend-minority", "extend-other-ttl", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply",
+		"extend", "extend-gone", "extend-late", "extend-minority", "extend-majority", "extend-other-ttl", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply", "late-renewal",
 		"held-quietly",
 	}},
 	{"sweeps: one fault, at each position", []string{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep/clients"
 	"lockstep/reports/explorer"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/play"
@@ -21,9 +22,9 @@ func writeArtifacts(ctx context.Context, dir string, o *play.Outcome, drawn bool
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	name := o.Run.Lock
+	name := clients.FileWord(o.Run.Lock)
 	if r := o.Run.Reference(); r != o.Run.Lock {
-		name += "-for-" + r
+		name += "-for-" + clients.FileWord(r)
 	}
 	if o.Run.Label != "" {
 		name += "-" + o.Run.Label

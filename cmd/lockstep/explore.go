@@ -231,7 +231,7 @@ func (f *exploreFlags) calm(c *cobra.Command, args []string) (all []calmRun, err
 	if f.shape.Nodes == 0 && !c.Flags().Changed("nodes") {
 		f.shape.Nodes = f.known.nodes(f.shape.Lock)
 	}
-	for _, shape := range f.shape.Each(f.known.kind(f.shape.Lock)) {
+	for _, shape := range f.shape.Each(f.known.kinds(f.shape.Lock)...) {
 		page, err := shape.Calm()
 		if err != nil {
 			return nil, err
@@ -356,7 +356,7 @@ func (f *exploreFlags) start(s *search.Search) (stop func(), err error) {
 // taskLimit is how long a worker may take for a task, which is some hundred runs.
 const taskLimit = 2 * time.Minute
 
-// search makes the bounded search, then the random one, as asked, and prints their results. The first of the locks that this one is
+// search makes the bounded search, then the random one, as asked, and prints their results. The nearest of the locks that this one is
 // like, if there is one, is the reference.
 func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Workload, like []string) error {
 	stop, err := f.start(s)
@@ -365,7 +365,7 @@ func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Work
 	}
 	defer stop()
 	if len(like) > 0 {
-		if s.Reference, err = s.Against(like[0]); err != nil {
+		if s.Reference, err = s.Against(nearest(like, of)); err != nil {
 			return err
 		}
 	}
@@ -397,6 +397,12 @@ func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Work
 		return err
 	}
 	return r.status()
+}
+
+// nearest is the first lock that the workload suits, or else the first: beyond its TTL, a lock that renews cannot be compared with one
+// that does not.
+func nearest(like []string, of search.Workload) string {
+	return like[max(slices.IndexFunc(like, of.Suits), 0)]
 }
 
 // withProgress shows how far a search has come.

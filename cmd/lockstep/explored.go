@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"lockstep/clients"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
@@ -48,6 +49,8 @@ type counterexample struct {
 	Scenario      string                `json:"scenario,omitempty"` // the smallest one, as the text of a scenario file
 	File          string                `json:"file,omitempty"`     // where it was saved
 	Token         string                `json:"token,omitempty"`
+	// Spared says that the reference violates the same in Scenario, though not under Plan.
+	Spared bool `json:"spared,omitempty"`
 }
 
 func (r *explored) head() {
@@ -164,7 +167,7 @@ func (r *explored) allShared() []search.Shared {
 func (r *explored) keep(ctx context.Context) error {
 	var first error
 	for _, f := range r.all() {
-		c, err := r.tell(ctx, f)
+		c, err := r.tell(ctx, f, true)
 		first = cmp.Or(first, err)
 		r.found = append(r.found, c)
 	}
@@ -186,7 +189,7 @@ func (r *explored) keep(ctx context.Context) error {
 		c := example(s.Found)
 		if r.flags.verbose {
 			var err error
-			c, err = r.tell(ctx, s.Found)
+			c, err = r.tell(ctx, s.Found, false)
 			first = cmp.Or(first, err)
 		}
 		r.shared = append(r.shared, sharedWay{c, s.Plans})
@@ -198,8 +201,9 @@ func example(f search.Found) counterexample {
 	return counterexample{Failing: f.Failing, Broke: f.Broke, Perturbations: len(f.Plan), Plan: f.Plan, Seed: f.Seed}
 }
 
-// tell shrinks and prints a failure, and saves it if --out is given. After an interruption there is no time for shrinking.
-func (r *explored) tell(ctx context.Context, f search.Found) (c counterexample, err error) {
+// tell shrinks and prints a failure, and saves it if --out is given. After an interruption there is no time for shrinking. Of a failure that
+// the reference does not share, it also says whether the reference fails in the smallest run.
+func (r *explored) tell(ctx context.Context, f search.Found, worse bool) (c counterexample, err error) {
 	c = example(f)
 	switch {
 	case f.Broke != "":
@@ -212,6 +216,9 @@ func (r *explored) tell(ctx context.Context, f search.Found) (c counterexample, 
 	small, fails := r.search.Shrink(ctx, f)
 	if fails == nil {
 		c.Token, fails = small.Scenario.Token()
+	}
+	if ref := r.search.Reference; fails == nil && worse && ref != nil {
+		c.Spared, fails = ref.ViolatesIn(ctx, small)
 	}
 	if fails == nil {
 		err = r.tellSmall(ctx, &c, small)
@@ -238,6 +245,9 @@ func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *sear
 	if r.flags.verbose {
 		fmt.Fprintf(r.w, "\n%s", small.Scenario.Runs[0].Golden)
 	}
+	if c.Spared {
+		printWrapped(r.w, r.reference()+" violates the same in this run; under the plan as it was found, chance spared it")
+	}
 	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", operand(cmp.Or(c.File, c.Token)))
 	return kept
 }
@@ -251,7 +261,7 @@ func (r *explored) tellPlan(ctx context.Context, c *counterexample, f search.Fou
 		fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", c.Token)
 	}
 	if r.flags.out != "" && err == nil {
-		file := filepath.Join(r.flags.out, fmt.Sprintf("unreduced-%s-%d.txtar", r.flags.shape.Lock, len(r.found)+1))
+		file := filepath.Join(r.flags.out, fmt.Sprintf("unreduced-%s-%d.txtar", clients.FileWord(r.flags.shape.Lock), len(r.found)+1))
 		if err = files.Write(ctx, file, []byte(page.String())); err == nil {
 			c.File = file
 			fmt.Fprintf(r.w, "  kept as %s\n", reports.Visible(file))

@@ -92,7 +92,7 @@ func TestForeignHistoryWithUnknownWords(t *testing.T) {
 		{`"nodes":["n1"]`, `"nodes":["n1","n1"]`, `stale.jsonl:1: two processes are called "n1"`},
 		{`"nodes":["n1"]`, `"nodes":["c1"]`, `stale.jsonl:1: two processes are called "c1"`},
 		{`"nodes":["n1"]`, `"nodes":["n1"],"replicas":{"r1":"n2"}`, `stale.jsonl:1: "replicas": r1: unknown node "n2"; the nodes are n1`},
-		{`"ttl":`, `"ttl":-`, `stale.jsonl:1: "ttl" and "bound" must not be negative`},
+		{`"ttl":`, `"ttl":-`, `stale.jsonl:1: "ttl", "bound" and "capAt" must not be negative`},
 		{`"ttl":10000000000`, `"ttl":"10s"`, `stale.jsonl:1: "ttl": there must be a whole number of nanoseconds, not a string`},
 		{`"nodes":["n1"]`, `"nodes":"n1"`, `stale.jsonl:1: "nodes": there must be an array, not a string`},
 		{`"nodes":["n1"]`, `"nodes":[1]`, `stale.jsonl:1: "nodes": there must be a string, not a number`},

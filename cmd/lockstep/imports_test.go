@@ -14,6 +14,7 @@ func TestImportsPointDown(t *testing.T) {
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver, packagetime := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver", "lockstep/nodes/packagetime"
 	facts, explain, explorer := "lockstep/checker/facts", "lockstep/checker/explain", "lockstep/reports/explorer"
+	foreign := "lockstep/clients/foreign"
 	claims, fields, source, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/scenarios/internal/source", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
@@ -32,6 +33,8 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/clients/planted":   {"lockstep/clients"},
 		"lockstep/clients/kinds":     {"lockstep/clients"},
 		"lockstep/clients/libraries": {"lockstep/clients", history, sim},
+		foreign:                      {"lockstep/clients", history, sim, wasm},
+		foreign + "/fromc":           {},
 		facts:                        {history},
 		"lockstep/checker":           {history, facts},
 		explain:                      {history, facts, "lockstep/checker"},
@@ -41,10 +44,10 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/reports/debate":    {"lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", claims},
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
-		play:                         {history, sim, wasm, workers, nodes, live, engine, redisserver, packagetime, "lockstep/clients", facts, "lockstep/checker", "lockstep/reports", explorer, script, source},
+		play:                         {history, sim, wasm, workers, nodes, live, engine, redisserver, packagetime, "lockstep/clients", foreign, facts, "lockstep/checker", "lockstep/reports", explorer, script, source},
 		search:                       {history, sim, workers, "lockstep/clients", facts, "lockstep/checker", explain, "lockstep/reports", files, script, play},
 		"lockstep/scenarios":         {history, sim, wasm, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
-		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
+		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock":  {},
 		"lockstep/clients/internal/parts":    {"lockstep/clients"},

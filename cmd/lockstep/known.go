@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"lockstep/clients"
+	"lockstep/clients/foreign"
 	"lockstep/clients/libraries"
 	"lockstep/scenarios/script"
 )
@@ -22,6 +23,9 @@ type known struct {
 
 // find returns a lock or a library.
 func (k known) find(name string) (clients.New, error) {
+	if clients.IsWasm(name) {
+		return foreign.Find(name)
+	}
 	all := slices.Clone(k.locks)
 	for _, l := range k.libraries {
 		all = append(all, l.Lock)
@@ -29,8 +33,11 @@ func (k known) find(name string) (clients.New, error) {
 	return clients.FindIn(all, name)
 }
 
-// library returns the library with a name; ok is false if there is none.
+// library returns the library with a name; ok is false if there is none. A lock in another language is run in the same way.
 func (k known) library(name string) (l libraries.Lock, ok bool) {
+	if clients.IsWasm(name) {
+		return libraries.Lock{Lock: clients.Lock{Name: name, Like: []string{"single"}}}, true
+	}
 	i := slices.IndexFunc(k.libraries, func(l libraries.Lock) bool { return l.Name == name })
 	if i < 0 {
 		return libraries.Lock{}, false
@@ -49,12 +56,12 @@ func (k known) like(name string) []string {
 	return nil
 }
 
-// kind is the lock of the literature that decides which workloads suit a lock: itself, or the one that a library is like.
-func (k known) kind(name string) string {
+// kinds lists the locks of the literature that decide which workloads suit a lock: itself, or those that a library is like.
+func (k known) kinds(name string) []string {
 	if l, ok := k.library(name); ok && len(l.Like) > 0 {
-		return l.Like[0]
+		return l.Like
 	}
-	return name
+	return []string{name}
 }
 
 // names lists all locks and libraries.
@@ -103,7 +110,7 @@ func (k known) runsOf(lock string, s *script.Scenario, among []script.Section) [
 // put replaces the lock that a run names, if possible. A lock that uses one node would leave the other nodes of a run without a key, and
 // no majority would ever grant it a lease.
 func (k known) put(lock string, s *script.Scenario, r script.Section) (script.Section, error) {
-	if lock == r.Lock || r.Nodes == 1 {
+	if lock == r.Lock || r.Nodes == 1 || clients.IsWasm(lock) {
 		return r.With(lock), nil
 	}
 	places := append([]string{lock}, k.like(lock)...)

@@ -136,7 +136,9 @@ func (f *limitsFlags) runLimits(c *cobra.Command) error {
 		return err
 	}
 	defer stop()
-	sheet, err := withProgress(c, s, func() (*search.Sheet, error) { return s.Limits(c.Context(), f.shape.Each(f.known.kind(f.shape.Lock))) })
+	sheet, err := withProgress(c, s, func() (*search.Sheet, error) {
+		return s.Limits(c.Context(), f.shape.Each(f.known.kinds(f.shape.Lock)...))
+	})
 	if err != nil {
 		return err
 	}
@@ -178,7 +180,7 @@ func (y *limitsText) save(c *cobra.Command) error {
 				if side.Side == nil {
 					continue
 				}
-				name := strings.ReplaceAll(fmt.Sprintf("limit-%s-%s-%s-%s.txtar", y.flags.shape.Lock, t.Name(), e.Harm, side.word), " ", "-")
+				name := strings.ReplaceAll(fmt.Sprintf("limit-%s-%s-%s-%s.txtar", clients.FileWord(y.flags.shape.Lock), t.Name(), e.Harm, side.word), " ", "-")
 				file := filepath.Join(y.flags.out, name)
 				if err := files.Write(c.Context(), file, []byte(side.Page.String())); err != nil {
 					return err

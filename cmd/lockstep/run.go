@@ -132,6 +132,7 @@ to. If SCENARIO/RUN names one run, --lock can replace its lock by any other.`,
   lockstep run clock-jump crash-restart-5/redlock/durable -v
   lockstep run --lock redlock --seed 7
   lockstep run --lock redsync
+  lockstep run --lock wasm:./lock.wasm              a lock in another language, compiled for WASI
   lockstep run failover-lag/single --lock redislock -v
   lockstep run --json | jq 'select(.verdict != "SAFE")'
   lockstep run --out results                        timelines (text, SVG, PNG, HTML) and histories
@@ -399,7 +400,7 @@ func (f *runFlags) again(o *play.Outcome) string {
 	}
 	what = operand(what)
 	if o.Run.Lock != o.Run.Reference() {
-		what += " --lock " + o.Run.Lock
+		what += " --lock " + quoted(o.Run.Lock)
 	}
 	cmd := fmt.Sprintf("lockstep run %s --seed %d -v", what, o.History.Meta.Seed)
 	if f.on == play.OnReal {

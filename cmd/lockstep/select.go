@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"lockstep/clients"
+	"lockstep/clients/foreign"
 	"lockstep/reports"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
@@ -76,6 +78,10 @@ func choose(ctx context.Context, k known, args, locks []string) ([]selection, er
 
 // check returns an error if there is no lock or library with a name. It suggests one, because there are too many to list.
 func (k known) check(lock string) error {
+	if clients.IsWasm(lock) {
+		_, err := foreign.Find(lock)
+		return err
+	}
 	names := k.names()
 	if slices.Contains(names, lock) {
 		return nil

@@ -32,6 +32,9 @@ type Change struct {
 	Command string
 	// Collection says that the key is, or was if it is gone, a hash, a list, a set or a sorted set.
 	Collection bool
+	// Waiter is the connection that waited for the change, in BLPOP or BRPOP. It is nil if the change was made by the command that was
+	// last given to [Session.Feed].
+	Waiter *Session
 }
 
 // Marks returns the parts of New by which a client may recognise its own key: the value of a string; otherwise the fields, the
@@ -109,12 +112,15 @@ func (r *Redis) look(name string) {
 	}
 	r.retimed(old.Deadline, is.Deadline)
 	r.invalidate(name)
+	if len(r.waiters) > 0 && lives {
+		r.made(name)
+	}
 	if r.effects.logs {
 		r.changed(name, old, is, lives)
 	}
 
 	if c := Difference(name, old, is); c.Op != "" {
-		c.By, c.NX, c.Command = r.by, r.nx, r.word
+		c.By, c.NX, c.Command, c.Waiter = r.by, r.nx, r.word, r.turn
 		r.report(c)
 	}
 }

@@ -98,6 +98,8 @@ var commands = byName(
 	command{name: "LLEN", arity: 2, first: 1, last: 1, step: 1},
 	command{name: "LINDEX", arity: 3, first: 1, last: 1, step: 1},
 	command{name: "LRANGE", arity: 4, first: 1, last: 1, step: 1},
+	command{name: "BLPOP", arity: -3, write: true, first: 1, last: -2, step: 1, noScript: true, run: runBlockingPop},
+	command{name: "BRPOP", arity: -3, write: true, first: 1, last: -2, step: 1, noScript: true, run: runBlockingPop},
 	command{name: "LREM", arity: 4, write: true, first: 1, last: 1, step: 1},
 	command{name: "ZADD", arity: -4, write: true, first: 1, last: 1, step: 1},
 	command{name: "ZREM", arity: -3, write: true, first: 1, last: 1, step: 1},
@@ -145,21 +147,26 @@ var commands = byName(
 	command{name: "INFO", arity: -1, run: runInfo},
 	command{name: "ROLE", arity: 1, noScript: true, run: runRole},
 	command{name: "WAIT", arity: 3, noScript: true, run: runWait},
-	command{name: "PUBLISH", arity: 3},
+
+	// Publish and subscribe.
+	command{name: "PUBLISH", arity: 3, run: runPublish},
+	command{name: "SUBSCRIBE", arity: -2, noScript: true, run: runSubscribe},
+	command{name: "UNSUBSCRIBE", arity: -1, noScript: true, run: runUnsubscribe},
+	command{name: "PSUBSCRIBE", arity: -2, noScript: true, run: runSubscribe},
+	command{name: "PUNSUBSCRIBE", arity: -1, noScript: true, run: runUnsubscribe},
 )
 
-// unsimulated are the commands of redis-server 7 that a node refuses: those that would have to wait or to push, random ones,
-// those of an administrator, and those that no lock was seen to use.
+// unsimulated are the commands of redis-server 7 that a node refuses: random ones, those of an administrator, and those that no lock
+// was seen to use.
 var unsimulated = strings.Fields(`
-	ACL ASKING BGREWRITEAOF BGSAVE BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP
+	ACL ASKING BGREWRITEAOF BGSAVE BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS BLMOVE BLMPOP BRPOPLPUSH BZMPOP
 	BZPOPMAX BZPOPMIN COMMAND CONFIG COPY DEBUG DUMP FAILOVER FCALL FCALL_RO FUNCTION GEOADD GEODIST
 	GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH GEOSEARCHSTORE GETBIT
 	HINCRBYFLOAT HMSET HRANDFIELD HSCAN HSTRLEN INCRBYFLOAT LASTSAVE LATENCY LCS LINSERT LMOVE LMPOP LOLWUT LPOS
-	LPUSHX LSET LTRIM MEMORY MIGRATE MODULE MONITOR MOVE OBJECT PFADD PFCOUNT PFDEBUG PFMERGE PFSELFTEST PSUBSCRIBE PSYNC
-	PUBSUB PUNSUBSCRIBE RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET RESTORE RESTORE-ASKING RPOPLPUSH RPUSHX
+	LPUSHX LSET LTRIM MEMORY MIGRATE MODULE MONITOR MOVE OBJECT PFADD PFCOUNT PFDEBUG PFMERGE PFSELFTEST PSYNC PUBSUB RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET RESTORE RESTORE-ASKING RPOPLPUSH RPUSHX
 	SAVE SDIFF SDIFFSTORE SETBIT SETRANGE SHUTDOWN SINTER SINTERCARD SINTERSTORE SLAVEOF SLOWLOG SMISMEMBER SMOVE SORT
-	SORT_RO SPOP SPUBLISH SRANDMEMBER SSCAN SSUBSCRIBE SUBSCRIBE SUBSTR SUNION SUNIONSTORE SUNSUBSCRIBE SWAPDB SYNC
-	UNSUBSCRIBE XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP XREVRANGE XSETID XTRIM
+	SORT_RO SPOP SPUBLISH SRANDMEMBER SSCAN SSUBSCRIBE SUBSTR SUNION SUNIONSTORE SUNSUBSCRIBE SWAPDB SYNC
+	XACK XADD XAUTOCLAIM XCLAIM XDEL XGROUP XINFO XLEN XPENDING XRANGE XREAD XREADGROUP XREVRANGE XSETID XTRIM
 	ZDIFF ZDIFFSTORE ZINCRBY ZINTER ZINTERCARD ZINTERSTORE ZLEXCOUNT ZMPOP ZMSCORE ZPOPMAX ZPOPMIN ZRANDMEMBER ZRANGEBYLEX
 	ZRANGESTORE ZREMRANGEBYLEX ZREMRANGEBYRANK ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZUNION ZUNIONSTORE`)
 

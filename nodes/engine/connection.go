@@ -2,14 +2,18 @@ package engine
 
 import "strings"
 
-func runPing(r *Redis, _ *Session, _ *command, args []string) {
-	switch len(args) {
-	case 1:
-		r.out.Status("PONG")
-	case 2:
+func runPing(r *Redis, s *Session, _ *command, args []string) {
+	switch {
+	case len(args) > 2:
+		r.out.Fail("ERR wrong number of arguments for 'ping' command")
+	case !s.resp3() && r.pubsub.count(s) > 0: // in the form of a message
+		r.out.Array(2)
+		r.out.Bulk("pong")
+		r.out.Bulk(strings.Join(args[1:], ""))
+	case len(args) == 2:
 		r.out.Bulk(args[1])
 	default:
-		r.out.Fail("ERR wrong number of arguments for 'ping' command")
+		r.out.Status("PONG")
 	}
 }
 

@@ -322,7 +322,9 @@ func (r *Redis) Restart(empty bool) {
 	r.closeLua()
 	r.effects.offset, r.linked, r.unread = 0, false, nil
 	r.tracking.reset()
-	r.followers, r.waiters, r.wantAck = nil, nil, false
+	r.pubsub.reset()
+	r.waiting.reset()
+	r.followers = nil
 
 	r.begin("", "")
 	d := &r.disk

@@ -304,14 +304,14 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 	in := func(s int) time.Time { return at.Add(time.Duration(s) * time.Second) }
 	none := time.Time{}
 	want := []Change{
-		{history.Expire, "brief", "ta", "", none, in(2).Add(500 * time.Millisecond), "", false, "", false},
-		{history.Expire, "short", "t5", "", none, in(3), "", false, "", false},
-		{history.Lose, "extended", "t7", "", none, in(62), "", false, "", false},
-		{history.Over, "h", made("HSET h f 2"), made("HSET h f 1"), none, none, "", false, "", true},
-		{history.Lose, "new", "t9", "", none, in(62), "", false, "", false},
-		{history.Over, "over", "t8", "t2", none, none, "", false, "", false},
-		{history.Set, "released", "", "t1", in(60), none, "", false, "", false},
-		{history.Retime, "retimed", "t3", "t3", in(60), in(92), "", false, "", false},
+		{history.Expire, "brief", "ta", "", none, in(2).Add(500 * time.Millisecond), "", false, "", false, nil},
+		{history.Expire, "short", "t5", "", none, in(3), "", false, "", false, nil},
+		{history.Lose, "extended", "t7", "", none, in(62), "", false, "", false, nil},
+		{history.Over, "h", made("HSET h f 2"), made("HSET h f 1"), none, none, "", false, "", true, nil},
+		{history.Lose, "new", "t9", "", none, in(62), "", false, "", false, nil},
+		{history.Over, "over", "t8", "t2", none, none, "", false, "", false, nil},
+		{history.Set, "released", "", "t1", in(60), none, "", false, "", false, nil},
+		{history.Retime, "retimed", "t3", "t3", in(60), in(92), "", false, "", false, nil},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)

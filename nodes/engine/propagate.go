@@ -26,6 +26,8 @@ type effects struct {
 	n    int
 	// expired counts the effects of keys that expired, which Redis does not count as changes.
 	expired int
+	// published counts those that are PUBLISH. They are for replicas only, and are in a log only if they are in a unit with others.
+	published int
 	// logs says that effects are collected. They are not while a replica applies those of its primary.
 	logs bool
 	// whole says that the current command is its own effect.
@@ -73,13 +75,14 @@ func (r *Redis) settle() {
 	if e.n == 0 {
 		return
 	}
-	unit, changes := e.unit[len(unitBegin):], e.n-e.expired
+	unit, kept, changes := e.unit[len(unitBegin):], e.n-e.published, e.n-e.published-e.expired
 	if e.n > 1 {
 		e.unit = append(e.unit, unitEnd...)
 		unit = e.unit
 	}
-	e.n, e.expired = 0, 0
-	r.disk.write(unit, changes, r.at)
+	if e.n, e.expired, e.published = 0, 0, 0; kept > 0 {
+		r.disk.write(unit, changes, r.at)
+	}
 	if stream := r.effects.stream; stream != nil {
 		r.effects.offset += int64(len(unit))
 		stream(bytes.Clone(unit))

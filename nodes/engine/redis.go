@@ -28,7 +28,7 @@ import (
 // everywhere (command.go). A differential test compares all of it with a real server.
 //
 // Known differences that remain:
-//   - WAIT replies a millisecond after its timeout; redis-server, if nothing else happens, up to a tenth of a second later.
+//   - WAIT, BLPOP and BRPOP reply a millisecond after their timeout; redis-server, if nothing else happens, up to a tenth of a second later.
 //   - The stream of effects has no SELECT and no PING, one DEL per key, and SET or DEL where redis-server sends INCR, APPEND,
 //     GETDEL, MSET or FLUSHALL unchanged. So offsets differ.
 //   - A full synchronization takes no time, nor does a snapshot, nor an fsync, except with [AOFEverysecSlow].
@@ -46,6 +46,7 @@ import (
 //   - An inline command cannot contain quotes.
 //   - CLIENT has only SETNAME, GETNAME, ID and TRACKING (see tracking.go). Commands listed in unsimulated (command.go) return
 //     an error.
+//   - Channels and patterns are kept in the order in which somebody subscribed to them; redis-server's order is random.
 //   - DELEX, which came with Redis 8.4, is there.
 type Redis struct {
 	now      func() time.Time
@@ -67,6 +68,10 @@ type Redis struct {
 
 	effects  effects
 	tracking tracking
+	pubsub   pubsub
+	push     func(s *Session, message []byte)
+	current  *Session // whose command runs; nil if no client's does
+	waiting
 	roles
 	disk    Disk
 	loading bool     // a snapshot is being loaded

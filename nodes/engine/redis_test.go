@@ -129,7 +129,7 @@ func TestNodeInBubble(t *testing.T) {
 		r := NewRedis(time.Now)
 		s := r.Connect("c1")
 		redistest.Expect(t, s, "SET k v NX PX 100", "+OK")
-		for _, refused := range []string{"SUBSCRIBE ch", "BLPOP l 0", "XREAD BLOCK 0 STREAMS s $", "MONITOR"} {
+		for _, refused := range []string{"SSUBSCRIBE ch", "BLMOVE l m LEFT LEFT 0", "XREAD BLOCK 0 STREAMS s $", "MONITOR"} {
 			if got := s.Do(strings.Fields(refused)...); !strings.Contains(got, "does not simulate") {
 				t.Errorf("%s: %q", refused, got)
 			}

@@ -9,7 +9,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// The two roles of a node, and WAIT. The caller is the network between a primary and its replicas: it passes the bytes of Stream
+// The two roles of a node. The caller is the network between a primary and its replicas: it passes the bytes of Stream
 // to Apply of each replica, and the offset that Apply and Load have reached to Acked.
 
 // A follower is a replica as its primary sees it.
@@ -19,14 +19,6 @@ type follower struct {
 	at     int64 // when it last did so, in milliseconds by the wall clock of the primary
 }
 
-// A waiter is a session that waits in WAIT.
-type waiter struct {
-	session *Session
-	offset  int64 // the offset of its own last command
-	n       int64 // how many replicas must have reached it
-	until   int64 // in milliseconds since 1970 by the wall clock; 0: without limit
-}
-
 // roles is what a node knows of its primary or its replicas.
 type roles struct {
 	primary string // the primary that this node follows; empty if it is a primary itself
@@ -34,10 +26,6 @@ type roles struct {
 	unread  []byte // an incomplete unit of effects
 
 	followers []follower
-	waiters   []waiter
-	wantAck   bool // GETACK must be sent
-	feeding   bool // a session is processing input
-	reply     func(*Session, []byte)
 	address   func(process string) (host string, port int)
 	delegate  func(s *Session, args []string) (reply []byte, ok bool)
 
@@ -46,25 +34,15 @@ type roles struct {
 }
 
 const (
-	readOnly    = "READONLY You can't write against a read only replica."
-	noReplicas  = "NOREPLICAS Not enough good replicas to write."
-	unblocked   = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
-	waitReplica = "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is " +
-		"configured to be writable (which is not the default) writes to replicas are just local and are not propagated."
+	readOnly   = "READONLY You can't write against a read only replica."
+	noReplicas = "NOREPLICAS Not enough good replicas to write."
 )
 
 // Follow makes the node a replica of a primary: REPLICAOF. From now on it refuses writes of clients and lets no key expire. It
-// keeps its keys until Load. Clients in WAIT get an error and are disconnected.
+// keeps its keys until Load. Clients that wait, in WAIT or BLPOP, get an error and are disconnected.
 func (r *Redis) Follow(primary string) {
 	r.primary, r.linked, r.unread, r.followers = primary, false, nil, nil
-	for len(r.waiters) > 0 {
-		s := r.waiters[0].session
-		r.stopWaiting(s)
-		var w Replies
-		w.Fail(unblocked)
-		s.Close()
-		r.reply(s, w)
-	}
+	r.unblock()
 }
 
 // Promote makes the node a primary: REPLICAOF NO ONE. Keys whose deadline has passed expire now.
@@ -110,7 +88,9 @@ func (r *Redis) Apply(stream []byte) (ack bool) {
 				r.word, r.nx = args[0], false
 				r.replay(args)
 			}
-			r.disk.write(unit, len(cmds), r.at)
+			if n := len(cmds) - published(cmds); n > 0 {
+				r.disk.write(unit, n, r.at)
+			}
 		}
 		r.effects.offset += int64(len(unit))
 		if stream := r.effects.stream; stream != nil {
@@ -120,6 +100,16 @@ func (r *Redis) Apply(stream []byte) (ack bool) {
 	}
 	r.effects.logs = logs
 	return ack
+}
+
+// published counts the commands that are PUBLISH, which change nothing that a disk keeps.
+func published(cmds [][]string) (n int) {
+	for _, args := range cmds {
+		if args[0] == "PUBLISH" {
+			n++
+		}
+	}
+	return n
 }
 
 // firstUnit returns the first unit of effects in data, if it is complete, and its commands.
@@ -226,90 +216,6 @@ func (r *Redis) tooFewReplicas() bool {
 		}
 	}
 	return good < r.minReplicas
-}
-
-// OnReply sets the function that receives delayed replies: those of WAIT. After it has sent the reply, it must call
-// [Session.Feed] with nothing, so that commands that arrived meanwhile run, or, if the session is closed, close the connection.
-// Without such a function WAIT replies at once, with the acknowledgements so far.
-func (r *Redis) OnReply(f func(s *Session, reply []byte)) { r.reply = f }
-
-func runWait(r *Redis, s *Session, _ *command, args []string) {
-	if r.primary != "" {
-		r.out.Fail(waitReplica)
-		return
-	}
-	n, ok := parseInt(args[1])
-	timeout, ok2 := parseInt(args[2])
-	switch {
-	case !ok:
-		r.out.Fail(notInteger)
-		return
-	case !ok2:
-		r.out.Fail("ERR timeout is not an integer or out of range")
-		return
-	case timeout < 0:
-		r.out.Fail("ERR timeout is negative")
-		return
-	}
-	acks := r.acks(s.wrote)
-	if acks >= n || s.executing || r.reply == nil {
-		r.out.Integer(acks)
-		return
-	}
-	switch {
-	case timeout > 1<<63-1-r.at:
-		timeout = 0
-	case timeout > 0:
-		timeout += r.at
-	}
-	s.waiting = true
-	r.waiters = append(r.waiters, waiter{session: s, offset: s.wrote, n: n, until: timeout})
-	r.wantAck = true
-}
-
-// askForAcks asks the replicas for their offsets, once for all sessions that have begun to wait.
-func (r *Redis) askForAcks() {
-	if !r.wantAck {
-		return
-	}
-	r.wantAck = false
-	if r.effects.stream != nil {
-		r.effects.offset += int64(len(getAck))
-		r.effects.stream([]byte(getAck))
-	}
-}
-
-// release replies to the sessions whose wait is over.
-func (r *Redis) release() {
-	for !r.feeding && len(r.waiters) > 0 {
-		now := r.now().UnixMilli()
-		i := slices.IndexFunc(r.waiters, func(w waiter) bool {
-			return w.until != 0 && w.until < now || r.acks(w.offset) >= w.n
-		})
-		if i < 0 {
-			return
-		}
-		w := r.waiters[i]
-		r.stopWaiting(w.session)
-		var reply Replies
-		reply.Integer(r.acks(w.offset))
-		r.reply(w.session, reply)
-	}
-}
-
-func (r *Redis) stopWaiting(s *Session) {
-	s.waiting = false
-	r.waiters = slices.DeleteFunc(r.waiters, func(w waiter) bool { return w.session == s })
-}
-
-// timeout returns the first millisecond in which the wait of a session times out; 0 if there is none.
-func (r *Redis) timeout() (at int64) {
-	for _, w := range r.waiters {
-		if w.until != 0 && (at == 0 || w.until+1 < at) {
-			at = w.until + 1
-		}
-	}
-	return at
 }
 
 // hide removes the expired keys of a replica, which may not delete them but must answer as if they were gone. It returns a

@@ -19,12 +19,12 @@ import (
 // A couple is a primary and its replica, on which a fact is shown: nodes or real servers.
 type couple struct {
 	testing.TB
-	primary, replica func() redistest.Conn // each opens a connection
-	synced           func()                // returns when the replica has everything
-	freeze           func(frozen bool)     // freezes the link: nothing on it is lost, and nothing arrives
-	promote          func()                // REPLICAOF NO ONE
-	rejoin           func()                // makes the old primary a replica of the new one
-	pass             func(time.Duration)   // lets time pass
+	primary, replica func() redistest.Waiter // each opens a connection
+	synced           func()                  // returns when the replica has everything
+	freeze           func(frozen bool)       // freezes the link: nothing on it is lost, and nothing arrives
+	promote          func()                  // REPLICAOF NO ONE
+	rejoin           func()                  // makes the old primary a replica of the new one
+	pass             func(time.Duration)     // lets time pass
 	now              func() time.Time
 	skew             func(time.Duration) // puts the replica's wall clock ahead, so that its keys expire earlier
 	minReplicas      func(n int, maxLag time.Duration)
@@ -309,6 +309,65 @@ var replicationFacts = []struct {
 		c.minReplicas(1, 10*time.Second)
 		redistest.Expect(c, p, "SET lock t1", "+OK")
 	}},
+	{"what is published on a primary reaches the subscribers of its replica, and nothing goes the other way", func(c couple) {
+		p, r, other, there := c.primary(), c.replica(), c.replica(), c.primary()
+		redistest.Expect(c, r, "SUBSCRIBE free", "*3 $9 subscribe $4 free :1")
+		redistest.Expect(c, there, "SUBSCRIBE free", "*3 $9 subscribe $4 free :1")
+		redistest.Expect(c, p, "PUBLISH free 1", ":1") // the replica's do not count
+		redistest.Expect(c, p, "EVAL redis.call('set','k','v');return(redis.call('publish','free','2')) 0", ":1")
+		for _, s := range []redistest.Waiter{r, there} {
+			expectMessage(c, s, "*3 $7 message $4 free $1 1")
+			expectMessage(c, s, "*3 $7 message $4 free $1 2")
+		}
+		redistest.Expect(c, other, "PUBLISH free 3", ":1")
+		redistest.Expect(c, p, "PUBLISH free 4", ":1")
+		expectMessage(c, r, "*3 $7 message $4 free $1 3")
+		expectMessage(c, r, "*3 $7 message $4 free $1 4")
+		expectMessage(c, there, "*3 $7 message $4 free $1 4")
+	}},
+	{"a subscription stays with its server when the roles change", func(c couple) {
+		p, r, old := c.primary(), c.replica(), c.primary()
+		redistest.Expect(c, old, "SUBSCRIBE free", "*3 $9 subscribe $4 free :1")
+		c.freeze(true)
+		c.promote()
+		redistest.Expect(c, p, "PUBLISH free 1", ":1")
+		c.rejoin()
+		redistest.Expect(c, r, "PUBLISH other 2", ":0")
+		redistest.Expect(c, p, "PUBLISH free 3", ":1")
+		expectMessage(c, old, "*3 $7 message $4 free $1 1")
+		expectMessage(c, old, "*3 $7 message $4 free $1 3")
+	}},
+	{"the effect of BLPOP is LPOP", func(c couple) {
+		p, r, waits := c.primary(), c.replica(), c.primary()
+		waits.Send("BLPOP", "none", "l", "0")
+		redistest.Expect(c, p, "RPUSH l a b", ":2")
+		expectMessage(c, waits, "*2 $1 l $1 a")
+		c.synced()
+		redistest.Expect(c, r, "LRANGE l 0 -1", "*1 $1 b")
+		redistest.Expect(c, waits, "BRPOP l 0", "*2 $1 l $1 b")
+		c.synced()
+		redistest.Expect(c, r, "EXISTS l", ":0")
+		redistest.Expect(c, r, "BLPOP l 0", "-READONLY You can't write against a read only replica.")
+	}},
+	{"BLPOP replies with nothing after its timeout", func(c couple) {
+		p := c.primary()
+		for _, command := range []string{"BLPOP none 0.15", "BRPOP none other 0.15"} {
+			begin := c.now()
+			redistest.Expect(c, p, command, "*-1")
+			if took := c.now().Sub(begin); took < 150*time.Millisecond || took > 320*time.Millisecond {
+				c.Errorf("%s: after %v", command, took)
+			}
+		}
+		redistest.Expect(c, p, "PING", "+PONG")
+	}},
+	{"a wait ends with an error, and the connection with it, if the primary becomes a replica", func(c couple) {
+		waits := c.primary()
+		waits.Send("BLPOP", "l", "0")
+		c.freeze(true)
+		c.promote()
+		c.rejoin()
+		expectMessage(c, waits, "-UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)")
+	}},
 	{"ROLE and INFO know who is who", func(c couple) {
 		p, r := c.primary(), c.replica()
 		redistest.Expect(c, p, "SET lock t1", "+OK")
@@ -341,6 +400,13 @@ var replicationFacts = []struct {
 	}},
 }
 
+func expectMessage(t testing.TB, s redistest.Waiter, want string) {
+	t.Helper()
+	if got := strings.TrimSpace(strings.ReplaceAll(s.Hear(), "\r\n", " ")); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestReplicationOnNodes(t *testing.T) {
 	for _, fact := range replicationFacts {
 		t.Run(fact.name, func(t *testing.T) { fact.show(newNodes(t).couple()) })
@@ -366,15 +432,21 @@ type twoNodes struct {
 	skew  time.Duration // how far the replica's clock is ahead
 	sent  [][]byte      // on its way to the replica
 	stuck bool
-	late  map[*Session]string
+	late  map[*Session][]string
 }
 
 func newNodes(t testing.TB) *twoNodes {
-	two := &twoNodes{t: t, late: map[*Session]string{}}
+	two := &twoNodes{t: t, late: map[*Session][]string{}}
 	two.n, two.clock = newNode(t)
 	two.r = NewRedis(func() time.Time { return two.clock.Add(two.skew) })
 	t.Cleanup(two.r.Close)
-	two.n.OnReply(func(s *Session, reply []byte) { two.late[s] += string(reply) + string(s.Feed(nil)) })
+	two.n.OnReply(func(s *Session, reply []byte) {
+		two.tell(s, reply)
+		two.tell(s, s.Feed(nil))
+	})
+	for _, r := range []*Redis{two.n, two.r} {
+		r.OnPush(two.tell)
+	}
 	two.n.Stream(func(unit []byte) { two.sent = append(two.sent, unit) })
 	two.r.Follow("n1")
 	two.r.Load(two.n.Snapshot(), two.n.Offset())
@@ -385,8 +457,8 @@ func newNodes(t testing.TB) *twoNodes {
 func (two *twoNodes) couple() couple {
 	return couple{
 		TB:      two.t,
-		primary: func() redistest.Conn { return twoConn{two, two.n.Connect("c1")} },
-		replica: func() redistest.Conn { return twoConn{two, two.r.Connect("c2")} },
+		primary: func() redistest.Waiter { return twoConn{two, two.n.Connect("c1")} },
+		replica: func() redistest.Waiter { return twoConn{two, two.r.Connect("c2")} },
 		synced:  two.deliver, freeze: func(frozen bool) { two.stuck = frozen; two.deliver() },
 		promote: two.r.Promote, rejoin: func() {
 			two.n.Follow("r1")
@@ -396,6 +468,13 @@ func (two *twoNodes) couple() couple {
 			two.skew = by
 			two.r.Tick()
 		},
+	}
+}
+
+// tell keeps what a connection is sent until somebody hears it.
+func (two *twoNodes) tell(s *Session, data []byte) {
+	if len(data) > 0 {
+		two.late[s] = append(two.late[s], string(data))
 	}
 }
 
@@ -444,14 +523,24 @@ type twoConn struct {
 }
 
 func (c twoConn) Do(args ...string) string {
-	reply := c.s.Do(args...)
+	c.Send(args...)
+	return c.Hear()
+}
+
+func (c twoConn) Send(args ...string) {
+	c.two.tell(c.s, []byte(c.s.Do(args...)))
 	c.two.deliver()
-	for c.s.waiting {
-		c.two.pass(10 * time.Millisecond)
+}
+
+func (c twoConn) Hear() string {
+	for end := c.two.clock.Add(time.Minute); len(c.two.late[c.s]) == 0; c.two.pass(10 * time.Millisecond) {
+		if c.two.clock.After(end) {
+			c.two.t.Fatal("nothing is heard for a minute")
+		}
 	}
-	reply += c.two.late[c.s]
-	delete(c.two.late, c.s)
-	return reply
+	heard := c.two.late[c.s][0]
+	c.two.late[c.s] = c.two.late[c.s][1:]
+	return heard
 }
 
 // realCouple starts two servers, one of which is a replica of the other over a link that can be frozen.
@@ -487,7 +576,7 @@ func realCouple(t testing.TB) couple {
 	}
 	synced()
 	return couple{
-		TB: t, primary: func() redistest.Conn { return redistest.Dial(t, p.Addr()) }, replica: func() redistest.Conn { return redistest.Dial(t, r.Addr()) },
+		TB: t, primary: func() redistest.Waiter { return redistest.Dial(t, p.Addr()) }, replica: func() redistest.Waiter { return redistest.Dial(t, r.Addr()) },
 		synced: synced, freeze: link.freeze, pass: time.Sleep, now: time.Now,
 		// The deadlines of keys are moved. Even while a replica accepts writes, it does not expire keys that it has copied.
 		skew: func(by time.Duration) {
@@ -641,12 +730,12 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	in := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	none := time.Time{}
 	want := []Change{
-		{history.Set, "lock", "", "t1", in(100), none, "n1", false, "SET", false},
-		{history.Over, "lock", "t1", "t2", in(200), in(100), "n1", false, "SET", false},
-		{history.Set, "fence", "", "1", none, none, "n1", false, "SET", false},
-		{history.Retime, "lock", "t2", "t2", in(300), in(200), "n1", false, "PEXPIREAT", false},
-		{history.Delete, "fence", "1", "", none, none, "n1", false, "DEL", false},
-		{history.Delete, "lock", "t2", "", none, in(300), "n1", false, "DEL", false},
+		{history.Set, "lock", "", "t1", in(100), none, "n1", false, "SET", false, nil},
+		{history.Over, "lock", "t1", "t2", in(200), in(100), "n1", false, "SET", false, nil},
+		{history.Set, "fence", "", "1", none, none, "n1", false, "SET", false, nil},
+		{history.Retime, "lock", "t2", "t2", in(300), in(200), "n1", false, "PEXPIREAT", false, nil},
+		{history.Delete, "fence", "1", "", none, none, "n1", false, "DEL", false, nil},
+		{history.Delete, "lock", "t2", "", none, in(300), "n1", false, "DEL", false, nil},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)
@@ -667,12 +756,12 @@ func TestReplicaReportsItsPrimary(t *testing.T) {
 	two.r.Load(two.n.Snapshot(), two.n.Offset())
 	end := in(1050)
 	want = []Change{
-		{history.Set, "mine", "", "t3", none, none, "c2", false, "SET", false},
-		{history.Set, "both", "", "t4", none, none, "c2", false, "SET", false},
-		{history.Over, "both", "t4", "t5", none, none, "n1", false, "PSYNC", false},
-		{history.Set, "h", "", made("HSET h f v"), none, none, "n1", false, "PSYNC", true},
-		{history.Delete, "mine", "t3", "", none, none, "n1", false, "PSYNC", false},
-		{history.Set, "new", "", "t6", end, none, "n1", false, "PSYNC", false},
+		{history.Set, "mine", "", "t3", none, none, "c2", false, "SET", false, nil},
+		{history.Set, "both", "", "t4", none, none, "c2", false, "SET", false, nil},
+		{history.Over, "both", "t4", "t5", none, none, "n1", false, "PSYNC", false, nil},
+		{history.Set, "h", "", made("HSET h f v"), none, none, "n1", false, "PSYNC", true, nil},
+		{history.Delete, "mine", "t3", "", none, none, "n1", false, "PSYNC", false, nil},
+		{history.Set, "new", "", "t6", end, none, "n1", false, "PSYNC", false, nil},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf(" got %+v\nwant %+v", got, want)

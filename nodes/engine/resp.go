@@ -202,6 +202,15 @@ func (w *Replies) Payload(data []byte) {
 	*w = append(*w, data...)
 }
 
+// message starts a message of n elements: in RESP2 that is an array.
+func (w *Replies) message(n int, resp3 bool) {
+	if resp3 {
+		w.number('>', int64(n))
+		return
+	}
+	w.Array(n)
+}
+
 // null adds a null string. RESP3 does not distinguish it from a null array.
 func (w *Replies) null(resp3 bool) {
 	if resp3 {

@@ -27,6 +27,8 @@ type running struct {
 	session  *Session
 	keys     []string // its declared keys
 	readOnly bool
+	resp3    bool    // the protocol of the client
+	own      Replies // what was published to the client itself, which it gets before the reply
 }
 
 // compiled caches the scripts of the whole process. Compiling a script takes longer than running it, and many short simulations
@@ -164,11 +166,12 @@ func runEval(r *Redis, s *Session, c *command, args []string) {
 	if r.lua == nil {
 		r.lua = openLua(r)
 	}
-	r.script = &running{session: s, keys: args[3 : 3+n], readOnly: readOnly || sc.readOnly}
+	r.script = &running{session: s, keys: args[3 : 3+n], readOnly: readOnly || sc.readOnly, resp3: s.peer.Resp3}
 	resp3 := s.peer.Resp3
 	s.peer.Resp3 = false // scripts see RESP2
 	value, failure := r.lua.call(sc, args[3:3+n], args[3+n:])
 	s.peer.Resp3 = resp3
+	r.out = append(r.out, r.script.own...)
 	r.script = nil
 	if failure != "" {
 		r.out.Fail(failure)

@@ -18,7 +18,7 @@ type Session struct {
 	unread  []byte // the start of a command whose rest has not arrived
 	closed  bool
 	wrote   int64 // the replication offset after its last command
-	waiting bool  // in WAIT: input that arrives meanwhile waits too
+	waiting bool  // in WAIT or BLPOP: input that arrives meanwhile waits too
 
 	// State is for the caller that carries the bytes.
 	State any
@@ -44,6 +44,10 @@ func (s *Session) Feed(data []byte) (reply []byte) { return s.FeedParsed(data, &
 // FeedParsed is [Session.Feed] for a caller that may have parsed data already.
 func (s *Session) FeedParsed(data []byte, known *Parsed) (reply []byte) {
 	if s.Closed() {
+		return nil
+	}
+	if s.waiting {
+		s.unread = append(s.unread, data...)
 		return nil
 	}
 	if len(s.unread) > 0 {
@@ -85,6 +89,7 @@ func (s *Session) FeedParsed(data []byte, known *Parsed) (reply []byte) {
 func (s *Session) Close() {
 	s.closed = true
 	s.redis.tracking.leave(s)
+	s.redis.pubsub.leave(s)
 	if s.waiting {
 		s.redis.stopWaiting(s)
 	}
@@ -128,6 +133,9 @@ func (s *Session) run(args []string) {
 	if refusal == "" {
 		refusal = r.forbids(s, c, args)
 	}
+	if refusal == "" && !s.peer.Resp3 && !c.whileSubscribed() && r.pubsub.count(s) > 0 {
+		refusal = notWhileSubscribed(c)
+	}
 	if refusal != "" {
 		if s.multi {
 			s.broken = true
@@ -148,7 +156,7 @@ func (s *Session) run(args []string) {
 		return
 	}
 	r.word = c.word()
-	r.tracking.current = s
+	r.current = s
 	if r.primary == "" || c.name == "DBSIZE" { // DBSIZE counts expired keys too
 		r.do(s, c, args)
 	} else {
@@ -160,6 +168,7 @@ func (s *Session) run(args []string) {
 	r.settle()
 	s.wrote = r.effects.offset // whatever the command was
 	r.expire()
+	r.serve()
 }
 
 // do runs a command that was looked up, for a client, a transaction or a script.

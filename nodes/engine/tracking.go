@@ -26,17 +26,14 @@ import (
 
 // tracking records which connections have read which keys.
 type tracking struct {
-	push     func(s *Session, message []byte)
 	sessions []*Session // those that track, in the order of their numbers
 	readers  map[string]map[*Session]bool
-	// These are set while a client's command runs.
-	current *Session
-	own     Replies // messages that it gets after the reply
+	own      Replies // messages to the current session, which it gets after the reply
 }
 
-// OnPush sets the function that receives the messages to a connection that it did not ask for: that a key which it has read has
-// changed. The function must not call back into the node.
-func (r *Redis) OnPush(f func(s *Session, message []byte)) { r.tracking.push = f }
+// OnPush sets the function that receives the messages to a connection that are no replies: that a key which it has read has changed,
+// or what was published on a channel to which it has subscribed. The function must not call back into the node.
+func (r *Redis) OnPush(f func(s *Session, message []byte)) { r.push = f }
 
 // tracks is what a connection has requested with CLIENT TRACKING.
 type tracks struct{ on, optOut, noLoop bool }
@@ -86,7 +83,7 @@ func (t *tracking) leave(s *Session) {
 }
 
 // reset forgets everything, because the process has been replaced by another.
-func (t *tracking) reset() { *t = tracking{push: t.push} }
+func (t *tracking) reset() { *t = tracking{} }
 
 // reads reports whether a command only reads, and so counts as a read of its keys.
 func (c *command) reads() bool {
@@ -135,7 +132,7 @@ func (r *Redis) invalidate(key string) {
 	}
 	delete(t.readers, key)
 	for _, s := range slices.SortedFunc(maps.Keys(readers), byID) {
-		if s == t.current && s.tracks.noLoop {
+		if s == r.current && s.tracks.noLoop {
 			continue
 		}
 		r.tell(s, func(w *Replies) {
@@ -161,21 +158,21 @@ func (r *Redis) tell(s *Session, keys func(*Replies)) {
 	}
 	t := &r.tracking
 	var message Replies
-	message.number('>', 2)
+	message.message(2, true)
 	message.Bulk("invalidate")
 	keys(&message)
 	switch {
-	case s == t.current:
+	case s == r.current:
 		t.own = append(t.own, message...)
-	case s.peer.Resp3 && t.push != nil:
-		t.push(s, message)
+	case s.peer.Resp3 && r.push != nil:
+		r.push(s, message)
 	}
 }
 
 // tellOwn ends a client's command: the client is told of its effect on keys that it has read.
 func (r *Redis) tellOwn(s *Session) {
 	t := &r.tracking
-	t.current = nil
+	r.current = nil
 	if s.peer.Resp3 {
 		r.out = append(r.out, t.own...)
 	}

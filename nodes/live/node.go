@@ -29,6 +29,7 @@ type realNode struct {
 	observer *observer
 	owners   engine.Owners
 	marks    map[[2]string]engine.Owner // the leases that values have stood for, by key and value: a restart may bring a value back
+	refusals map[[2]string]bool         // by client and command
 	alarm    *time.Timer                // rings when the next key expires
 	relay    *relay                     // the connection whose request is being carried out
 	request  *message
@@ -172,7 +173,9 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 	}
 	word := strings.ToUpper(m.cmd[0])
 	if pushes(word) || word == "CLIENT" && len(m.cmd) > 1 && strings.EqualFold(m.cmd[1], "REPLY") {
-		return []byte("-ERR " + word + " is a command of redis-server that Lockstep cannot follow: its replies come unasked or late, or not at all\r\n"), nil
+		n.refused(r.client.name, word)
+		return []byte("-ERR " + word + " is a command of redis-server that Lockstep cannot follow: its replies come unasked or late, or not at all. " +
+			"A run with it must be simulated; simulated nodes have SUBSCRIBE, PSUBSCRIBE, BLPOP and BRPOP\r\n"), nil
 	}
 	n.expire()
 	n.relay, n.request = r, m
@@ -212,7 +215,7 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 }
 
 // pushes reports whether a command does not have exactly one immediate reply, so that requests and replies would no longer match,
-// or all others would have to wait. A simulated node refuses these too.
+// or all others would have to wait. A simulated node has some of them, because no goroutine of it waits.
 func pushes(word string) bool {
 	switch word {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC",
@@ -220,6 +223,19 @@ func pushes(word string) bool {
 		return true
 	}
 	return false
+}
+
+// refused notes that a client sent a command that Lockstep does not pass on.
+func (n *realNode) refused(client, command string) {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	if seen := [2]string{client, command}; !n.refusals[seen] {
+		if n.refusals == nil {
+			n.refusals = map[[2]string]bool{}
+		}
+		n.refusals[seen] = true
+		n.c.note(n.name, history.Event{Kind: history.State, Op: history.Refuse, Value: command, By: client})
+	}
 }
 
 func (n *realNode) stop() {

@@ -494,10 +494,21 @@ func TestTwoRestartsAtOnce(t *testing.T) {
 // Commands with replies that nobody asked for are refused, since requests and replies would get out of step.
 func TestCommandsThatCannotBeFollowed(t *testing.T) {
 	t.Parallel()
-	_, c1, _ := startCluster(t)
+	c, c1, _ := startCluster(t)
 	a := ask(t, c1)
+	a.send("SUBSCRIBE", "x")
+	a.reply(later)
 	if a.send("SUBSCRIBE", "x"); !strings.Contains(a.reply(later), "Lockstep cannot follow") {
 		t.Error("SUBSCRIBE is let through")
+	}
+	var noted []string
+	for _, e := range c.Events() {
+		if e.Op == history.Refuse {
+			noted = append(noted, e.By+" "+e.Value+" "+e.Process)
+		}
+	}
+	if want := []string{"c1 SUBSCRIBE n1"}; !slices.Equal(noted, want) {
+		t.Errorf("noted %q, want %q", noted, want)
 	}
 	if a.send("CLIENT", "REPLY", "OFF"); !strings.Contains(a.reply(later), "Lockstep cannot follow") { // nobody would get replies any more
 		t.Error("CLIENT REPLY is let through")

@@ -137,6 +137,9 @@ func (n *remoteNode) serve(r *relay, m *message) (reply []byte, err error) {
 	word := strings.ToUpper(m.cmd[0])
 	theirs, keys, refusal := n.keyPrefix.add(m.cmd)
 	if refusal != "" {
+		if pushes(word) {
+			n.refused(r.client.name, word)
+		}
 		return []byte("-" + refusal + "\r\n"), nil
 	}
 	for _, k := range keys {

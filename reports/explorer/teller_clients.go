@@ -35,6 +35,8 @@ func (t *teller) tellClients() {
 		switch e.Op {
 		case history.Renew:
 			t.mark(e.Process, mark{At: e.At, Shape: Ticked, Client: e.Process, Text: "renews", Weight: trivial, event: i})
+		case history.Cancel:
+			t.mark(e.Process, mark{At: e.At, Shape: Ticked, Client: e.Process, Text: "its caller waits no longer", Weight: Usual, event: i})
 		case history.Lost:
 			t.mark(e.Process, mark{At: e.At, Shape: Lost, Text: "told that " + e.Lease + " is lost", Weight: Telling, event: i})
 		}

@@ -25,7 +25,7 @@ var cures = []cure{
 		"after a failed acquire release on all nodes, also on those that did not answer: they may have set the key", "redlock-reply-lost/redlock"},
 	{checker.FaultTolerance, []string{"redlock-hung-node", "hung-node-of-three"}, "",
 		"give the request to each node a timeout of its own, much shorter than the TTL", "redlock-hung-node/redlock"},
-	{checker.FaultTolerance, []string{"release-cancelled"}, "",
+	{checker.FaultTolerance, []string{"release-cancelled", "acquire-cancelled"}, "",
 		"release with a context of its own, which is not cancelled with that of the caller", "release-cancelled/single/own-context"},
 	{checker.LeaseExclusion, []string{"redlock-slow-acquire", "pause-in-acquire"}, "",
 		"count the lease from before the first request, not from the reply", "redlock-slow-acquire/redlock/replies"},

@@ -26,6 +26,7 @@ func beGuest(find Finder) error {
 	env := clients.NewEnv(clockwork.NewRealClock(), packagetime.Wall(), sim.Rand(j.Seed, "client", a.Name), dial, a.Nodes)
 	if r.Pool == script.Warm {
 		env.Warm()
+		build = env.Made(build)
 	}
 	ask(question{Begin: true})
 	steps := r.Lane(a.Name)

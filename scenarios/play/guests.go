@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"lockstep/checker"
+	"lockstep/clients"
 	"lockstep/scenarios/internal/source"
 	"lockstep/sim/history"
 	"lockstep/sim/wasm"
@@ -26,9 +27,9 @@ const (
 	GuestsNever Guests = "never"
 )
 
-// settle applies the mode to the run. A run with guests is never restless: it can be repeated byte for byte, whatever the lock.
+// settle applies the mode to the run. A foreign lock is already one to which the host is the whole machine. A run with guests is never restless: it can be repeated byte for byte, whatever the lock.
 func (c *Case) settle() {
-	if c.On == OnReal {
+	if c.On == OnReal || clients.IsWasm(c.Run.Lock) {
 		c.Run.Guests = false
 	} else if c.Guests == GuestsAlways {
 		c.Run.Guests = true
@@ -73,7 +74,7 @@ func (o *Outcome) setsClientClock() bool {
 // needsGuests reports whether a run with guests may settle what the outcome of the native run leaves open.
 func (c Case) needsGuests(o *Outcome) bool {
 	c.settle()
-	return c.Guests == GuestsAuto && c.On != OnReal && !c.Run.Guests && o.Report == nil &&
+	return c.Guests == GuestsAuto && c.On != OnReal && !c.Run.Guests && !clients.IsWasm(c.Run.Lock) && o.Report == nil &&
 		(o.Result.Verdict == checker.Inconclusive && o.Result.OwnTime || o.Repeat != "" || o.Differs != "")
 }
 

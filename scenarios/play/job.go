@@ -211,6 +211,9 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 
 // crashed is the outcome of a case whose run did not end.
 func crashed(c Case, r script.Section, report *workers.Report) *Outcome {
+	if clients.IsWasm(r.Lock) && !strings.Contains(report.Reason, r.Lock) { // it may have been ended before it could say its name
+		report.Reason = r.Lock + ": " + report.Reason
+	}
 	o := &Outcome{Scenario: c.Scenario, Run: r, Report: report, Promise: c.Promise}
 	o.History = &history.History{Meta: metaOf(r, c.Scenario, c.where(), c.seed())}
 	o.Facts = facts.Of(o.History)
@@ -297,7 +300,7 @@ func readJob(data json.RawMessage, find Finder) (j job, s *script.Scenario, r sc
 		return
 	}
 	r = r.With(j.Lock)
-	r.Guests = r.Guests || j.Guests
+	r.Guests = (r.Guests || j.Guests) && !clients.IsWasm(r.Lock)
 	build, err = find(r.Lock)
 	return
 }

@@ -184,6 +184,9 @@ func (o *Outcome) WhyUnproved() string {
 	case o.History != nil && o.History.Meta.Cap != "":
 		return "the run hit a cap"
 	case len(o.Result.Refused) > 0:
+		if o.History.Meta.On == OnReal {
+			return "simulated only: " + strings.Join(o.Result.Refused, ", ")
+		}
 		return "not simulated: " + strings.Join(o.Result.Refused, ", ")
 	case o.Result.OwnTime:
 		return "package time"

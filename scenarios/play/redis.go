@@ -173,6 +173,9 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 		return err
 	}
 	env.Clock, env.Wall = host.Clock(), host.Wall()
+	if r.Pool == script.Warm {
+		build = env.Made(build)
+	}
 	// Unmodified libraries draw from the randomness of the process. Two clients should not draw the same.
 	//lint:ignore SA1019 nothing else seeds what libraries draw from
 	mathrand.Seed(sim.Rand(j.Seed, "process", a.Name).Int64())
@@ -182,6 +185,9 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 	}
 	var left leftovers // until the process ends
 	left.runLane(ctx, host, env, build, a.Resource, r.TTL, steps)
+	if err := left.err(); err != nil {
+		return err
+	}
 	host.End()
 	if len(steps) > 0 && steps[len(steps)-1] == (script.Stay{}) {
 		select {} // until the process is killed

@@ -202,7 +202,7 @@ func TestViolationBeforeAStall(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		o = Judge(s, resolved, simulate(nil, Variant{}, s, resolved, build, 1, nil))
+		o = Judge(s, resolved, simulate(nil, Variant{}, s, resolved, build, 1, nil, new(leftovers)))
 	}); err != nil {
 		t.Fatal(err)
 	}

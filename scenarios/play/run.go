@@ -3,6 +3,7 @@ package play
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand"
 	"reflect"
@@ -18,7 +19,7 @@ import (
 	"lockstep/sim/history"
 )
 
-// LockName is the lock that all clients of a scenario contend for.
+// LockName is the lock that the clients of a scenario contend for, unless their lanes name another.
 const LockName = "lock"
 
 // Simulate puts a lock through a run of the scenario in simulation. The error is a [sim.LeakError], or reports a panic of the
@@ -48,11 +49,12 @@ func record(cache *clientCache, v Variant, s *script.Scenario, run script.Sectio
 			return nil, err
 		}
 	}
-	err = sim.Bubble(func() { h = simulate(cache, v, s, r, build, seed, g) })
+	var left leftovers
+	err = sim.Bubble(func() { h = simulate(cache, v, s, r, build, seed, g, &left) })
 	if g != nil && err == nil {
 		err = g.err()
 	}
-	return h, err
+	return h, cmp.Or(err, left.err())
 }
 
 // metaOf describes a resolved run.
@@ -125,8 +127,9 @@ func reseed(seed int64) {
 	rand.Seed(seed) //lint:ignore SA1019 nothing else does
 }
 
-// simulate plays one run in a world of its own. If there are guests, its clients run as those.
-func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Section, build clients.New, seed uint64, g *guests) *history.History {
+// simulate plays one run in a world of its own. If there are guests, its clients run as those. Locks that are still open at the end are
+// in left.
+func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Section, build clients.New, seed uint64, g *guests, left *leftovers) *history.History {
 	w := sim.NewWorld(sim.Config{Seed: seed, MaxTime: capOf(r), Reseed: reseed, Branch: v.Branch, OnTime: v.OnTime})
 	defer w.Close()
 	h := w.History()
@@ -141,7 +144,6 @@ func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Sectio
 		cache = nil // its clients may have hooks that would carry state to another run
 	}
 
-	var left leftovers
 	defer left.close()
 	start := func(name string, steps []script.Step) {
 		p := w.Process(name)
@@ -151,14 +153,16 @@ func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Sectio
 		}
 		random := w.Rand(seed, "client", name)
 		var env clients.Env
+		build := build
 		if r.Pool == script.Warm {
 			w.Warm(func() {
 				if warm := cache.get(name, addrs); warm != nil {
 					env = warm.Env(p.Clock(), p.Wall(), random, dial(p))
-					return
+				} else {
+					env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
+					env.Warm()
 				}
-				env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
-				env.Warm()
+				build = env.Made(build)
 			})
 		}
 		p.Go(func(ctx context.Context) {
@@ -173,7 +177,9 @@ func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Sectio
 		})
 	}
 	playLanes(r, w, start)
-	h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum()
+	if h.Meta.Cap, h.Meta.Checksum = w.Cap(), w.Checksum(); h.Meta.Cap != "" {
+		h.Meta.CapAt = w.Now()
+	}
 	// Not if the run has panicked: a server that was in the middle of a command cannot be reused.
 	servers.stop()
 	stopResource()
@@ -318,10 +324,11 @@ func work(ctx context.Context, w *clients.Worker, steps []script.Step, ttl time.
 	w.Exit()
 }
 
-// leftovers are locks that were not closed at the end of their clients' lanes.
+// leftovers are what locks leave behind at the end of their clients' lanes: those that were not closed, and what made the run worthless.
 type leftovers struct {
 	mu      sync.Mutex // lanes end concurrently
 	workers []*clients.Worker
+	errs    []string
 }
 
 // runLane carries out a lane, and then closes what its client has: the lock, then the clients to the nodes. A client that stays
@@ -355,7 +362,27 @@ func (l *leftovers) runLane(ctx context.Context, host clients.Host, env clients.
 		}
 	}()
 	work(ctx, w, steps, ttl)
+	l.check(w)
 	returned = true
+}
+
+// check keeps the error of a worker whose lock is a program that failed.
+func (l *leftovers) check(w *clients.Worker) {
+	if err := w.Err(); err != nil {
+		l.mu.Lock()
+		l.errs = append(l.errs, err.Error())
+		l.mu.Unlock()
+	}
+}
+
+// err returns the error of the lock of one client, if one failed: which one does not depend on whose lane ended first.
+func (l *leftovers) err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.errs) == 0 {
+		return nil
+	}
+	return errors.New(slices.Min(l.errs))
 }
 
 func (l *leftovers) keep(w *clients.Worker) {
@@ -376,7 +403,14 @@ func (l *leftovers) close() {
 
 func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Duration) {
 	switch step := step.(type) {
+	case script.Lock:
+		w.Use(step.Name)
 	case script.Acquire:
+		if step.Cancelled > 0 {
+			var stop func()
+			ctx, stop = w.CancelAfter(ctx, step.Cancelled)
+			defer stop()
+		}
 		w.Acquire(ctx, step.Within, step.Every)
 	case script.Extend:
 		w.Extend(ctx, step.TTL)

@@ -72,8 +72,9 @@
 //	min-replicas  how many replicas n1 needs to accept a write; the default is none
 //
 // With pool=warm each client has an open connection to each lock node when its lane begins, like a client that has been up for a
-// while. Otherwise it connects when it first needs to, which takes as many messages as acquiring the lock. Locks that make their
-// own clients instead of using [clients.Env.Nodes] always connect. The setting requires nodes without replicas.
+// while. Otherwise it connects when it first needs to, which takes as many messages as acquiring the lock. The lock is made
+// before the run begins; clients of other libraries than go-redis, and those that a lock makes only when it is used, still connect in the
+// run. The setting requires nodes without replicas.
 //
 // With guests=yes the clients run as WebAssembly, in simulation. Code that calls package time then has the clocks of its client: a
 // pause stops its timers, and its clock can be wrong. On real servers each client is a process anyway.
@@ -127,10 +128,12 @@
 //
 // # The steps of a client
 //
+//	lock NAME             from here on ask for the lock of this name, instead of for that named lock; a lease stays as it is
 //	acquire               ask for the lock, once; a client that releases it at the instant at which it was obtained has held
 //	                      it at no instant, so let the client sleep or write in between
 //	acquire within D      retry until the lock is obtained or D has passed
 //	acquire within D every D  the same, with the second D between the beginnings of tries
+//	acquire ... cancelled after D  the context of the acquire ends D after it began, if it has not returned by then
 //	extend                ask for the newest lease to end one TTL from now
 //	extend D              ask for it to end D from now, which may be sooner or later than its present end; the run does not
 //	                      apply to a lock that extends only by the TTL with which it acquired (clients.ErrFixedTTL)
@@ -232,6 +235,7 @@
 //
 //	CLIENT acquires
 //	CLIENT is refused
+//	CLIENT is cancelled                            the context of its acquire ends before that returns
 //	CLIENT acquires on NODE                        with a key on it; NODE may be a replica that was promoted
 //	CLIENT acquires with NODES down
 //	CLIENT acquires with under LIMIT left          of the lease, when its acquire returns

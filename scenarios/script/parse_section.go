@@ -91,10 +91,14 @@ func (r *Section) parsePart(in *lines) error {
 
 func (r *Section) parseHeader(header string) error {
 	words := strings.Fields(header)
-	if !lockName.MatchString(words[0]) {
+	if clients.IsWasm(words[0]) {
+		if err := clients.CheckWasm(words[0]); err != nil {
+			return err
+		}
+	} else if !lockName.MatchString(words[0]) {
 		return fmt.Errorf("%q is not the name of a lock; a name consists of lower-case letters, digits and dashes, such as redlock", words[0])
 	}
-	if len(words[0]) > longestWord {
+	if len(words[0]) > longestWord && !clients.IsWasm(words[0]) {
 		return fmt.Errorf("the name of the lock may have at most %d characters, not %d", longestWord, len(words[0]))
 	}
 	r.Lock = words[0]

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,11 +21,12 @@ func ParseStep(process, text string) (Step, error) {
 
 // stepForms is the form of each step of a client, which errors quote.
 var stepForms = map[string]string{
-	"acquire":   "acquire [within DURATION [every DURATION]]",
+	"acquire":   "acquire [within DURATION [every DURATION]] [cancelled after DURATION]",
 	"check":     "check",
 	"enter":     "enter",
 	"extend":    "extend [DURATION]",
 	"increment": "increment [within DURATION]",
+	"lock":      "lock NAME",
 	"pause":     "pause DURATION",
 	"read":      "read",
 	"release":   "release [cancelled]",
@@ -39,13 +41,10 @@ var stepForms = map[string]string{
 func parseClientStep(words []string) (Step, error) {
 	verb, args := words[0], words[1:]
 	switch {
-	case verb == "acquire" && len(args) == 0:
-		return Acquire{}, nil
-	case verb == "acquire" && len(args) == 2 && args[0] == "within":
-		d, err := history.ParsePositive(args[1])
-		return Acquire{Within: d}, err
-	case verb == "acquire" && len(args) == 4 && args[0] == "within" && args[2] == "every":
-		return parseAcquire(args[1], args[3])
+	case verb == "acquire":
+		if s, err := parseAcquire(args); err != errForm {
+			return s, err
+		}
 	case verb == "extend" && len(args) == 0:
 		return Extend{}, nil
 	case verb == "extend" && len(args) == 1:
@@ -71,6 +70,8 @@ func parseClientStep(words []string) (Step, error) {
 		return Stay{}, nil
 	case verb == "repeat" && len(args) >= 2:
 		return parseRepeat(args)
+	case verb == "lock" && len(args) == 1:
+		return Lock{Name: args[0]}, checkValue(args[0])
 	case verb == "read" && len(args) == 0:
 		return Read{}, nil
 	case verb == "check" && len(args) == 0:
@@ -91,12 +92,27 @@ func parseClientStep(words []string) (Step, error) {
 	return nil, history.Unknown("step", verb, sorted(stepForms))
 }
 
-func parseAcquire(within, every string) (s Acquire, err error) {
-	if s.Within, err = history.ParsePositive(within); err != nil {
-		return s, err
+// errForm says that the words of a step are not in its form.
+var errForm = errors.New("not in the form of the step")
+
+func parseAcquire(args []string) (s Acquire, err error) {
+	for _, part := range []struct {
+		words []string
+		d     *time.Duration
+	}{{[]string{"within"}, &s.Within}, {[]string{"every"}, &s.Every}, {[]string{"cancelled", "after"}, &s.Cancelled}} {
+		n := len(part.words)
+		if len(args) <= n || !slices.Equal(args[:n], part.words) {
+			continue
+		}
+		if *part.d, err = history.ParsePositive(args[n]); err != nil {
+			return s, err
+		}
+		args = args[n+1:]
 	}
-	s.Every, err = history.ParsePositive(every)
-	return s, err
+	if len(args) > 0 || s.Every != 0 && s.Within == 0 {
+		return s, errForm
+	}
+	return s, nil
 }
 
 // parseExtend parses the TTL of an extension. Redis counts in milliseconds.
@@ -120,7 +136,7 @@ func parseRepeat(words []string) (Step, error) {
 	switch step.(type) {
 	case Repeat:
 		return nil, fmt.Errorf("cannot repeat %q: a repeat cannot contain another", step)
-	case Until:
+	case Until, Lock:
 		return nil, fmt.Errorf("cannot repeat %q: it does nothing the second time", step)
 	case Stay:
 		return nil, fmt.Errorf("cannot repeat %q: it is the last step of a lane", step)

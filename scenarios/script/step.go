@@ -14,10 +14,18 @@ type Step interface {
 	String() string
 }
 
+// Lock has the client ask for the lock of this name from now on, instead of for that named lock. A lease that it has stays as it
+// is, until the client gets another: see [Acquire].
+type Lock struct {
+	Name string
+}
+
 // Acquire asks for the lock. If Within is above zero, the client retries, after short pauses, until it has the lock or that much
-// time has passed; otherwise it tries once. If Every is above zero, tries begin at multiples of it, counted from the first.
+// time has passed; otherwise it tries once. If Every is above zero, tries begin at multiples of it, counted from the first. If
+// Cancelled is above zero, its context ends that long after the step began, unless it has returned: as in a handler whose client
+// goes away, or waits no longer.
 type Acquire struct {
-	Within, Every time.Duration
+	Within, Every, Cancelled time.Duration
 }
 
 // Release gives back the newest lease of the client, even if it no longer holds. If Cancelled is set, its context is done: as in
@@ -107,12 +115,14 @@ type When struct {
 }
 
 func (s Acquire) String() string {
-	if s.Within == 0 {
-		return "acquire"
-	}
-	text := "acquire within " + history.FormatDuration(s.Within)
-	if s.Every != 0 {
-		text += " every " + history.FormatDuration(s.Every)
+	text := "acquire"
+	for _, part := range []struct {
+		word string
+		d    time.Duration
+	}{{" within ", s.Within}, {" every ", s.Every}, {" cancelled after ", s.Cancelled}} {
+		if part.d != 0 {
+			text += part.word + history.FormatDuration(part.d)
+		}
 	}
 	return text
 }
@@ -147,6 +157,7 @@ func (s Write) String() string {
 
 func (Enter) String() string     { return "enter" }
 func (Stay) String() string      { return "stay" }
+func (s Lock) String() string    { return "lock " + s.Name }
 func (s Update) String() string  { return "update " + s.Word }
 func (s Repeat) String() string  { return fmt.Sprintf("repeat %d %s", s.N, s.Step) }
 func (Read) String() string      { return "read" }

@@ -250,7 +250,7 @@ func TestSearchGoesOnAfterALeak(t *testing.T) {
 	}
 }
 
-// Where a worker is lost, nobody can tell which plan it was. They are played one at a time then, and the one is a finding.
+// Where a worker is lost, it cannot tell which plan it was. They are played one at a time then, and the one is a finding, with its plan.
 func TestSearchGoesOnAfterTheLossOfAWorker(t *testing.T) {
 	calm := calmShape(t, Shape{Lock: "single"})
 	s := &Search{Calm: calm, Kinds: []script.Kind{script.Losing}, Workers: 1}
@@ -261,7 +261,7 @@ func TestSearchGoesOnAfterTheLossOfAWorker(t *testing.T) {
 		if err := json.Unmarshal(data, &j); err != nil {
 			return workers.Outcome{}, err
 		}
-		if e := j.Task.Expand; e != nil && e.Part == 1 && e.From <= 1 && (e.Count == 0 || e.From == 1) {
+		if e := j.Task.Expand; e != nil && e.Part == 1 && e.From <= 1 && (e.Count == 0 || e.From == 1) && !e.Named {
 			lost++
 			return workers.Outcome{Report: &workers.Report{Reason: "the worker is gone"}}, nil
 		}
@@ -269,7 +269,7 @@ func TestSearchGoesOnAfterTheLossOfAWorker(t *testing.T) {
 	}
 	b := searched(t, s, 1)
 	broke := slices.DeleteFunc(slices.Clone(b.Found), func(f Found) bool { return f.Broke != "the worker is gone" })
-	if lost != 2 || len(broke) != 1 || b.Plans() != whole.Plans() {
+	if lost != 2 || len(broke) != 1 || len(broke[0].Plan) != 1 || b.Plans() != whole.Plans() {
 		t.Errorf("lost %d workers; %d plans of %d, found %+v", lost, b.Plans(), whole.Plans(), b.Found)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/checker/explain"
+	"lockstep/clients"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
@@ -101,7 +102,7 @@ func foundName(page *script.Scenario, f play.Failing) string {
 	})
 	sum := fnv.New32a()
 	sum.Write([]byte(bare.String()))
-	name := fmt.Sprintf("found-%s-%s-%s-%06x", page.Runs[0].Lock, f.Property, f.Assumption, sum.Sum32()&0xffffff)
+	name := fmt.Sprintf("found-%s-%s-%s-%06x", clients.FileWord(page.Runs[0].Lock), f.Property, f.Assumption, sum.Sum32()&0xffffff)
 	return strings.ReplaceAll(name, " ", "-")
 }
 

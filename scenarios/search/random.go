@@ -33,8 +33,8 @@ const stretch = 8
 
 // Random makes walks: starting from the calm run it draws one perturbation after the other, at sites of the run with those
 // before, until something is violated or there are enough perturbations. It makes about as many runs as asked for, or, if runs is
-// 0, as many as fit into span. Which walks count depends on their seeds, not on which worker was faster: with a number of runs,
-// the same search gives the same result, with any number of workers.
+// 0, as many as fit into span, without the time for comparisons with the reference. Which walks count depends on their seeds, not on which
+// worker was faster: with a number of runs, the same search gives the same result, with any number of workers.
 //
 // If ctx ends, it returns the result so far, with the error of ctx.
 func (s *Search) Random(ctx context.Context, strategy Strategy, runs int, span time.Duration) (*Random, error) {
@@ -66,14 +66,12 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 	}
 	r.Constants = y.Constants
 
-	limit, cancel := ctx, context.CancelFunc(func() {})
-	start := time.Now()
-	if runs == 0 {
-		limit, cancel = context.WithTimeoutCause(ctx, span, errEnough)
-	}
-	defer cancel()
-	limit, stop := context.WithCancelCause(limit)
+	limit, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	var allowed *budget
+	if runs == 0 {
+		allowed = newBudget(limit, span, func() { stop(errEnough) })
+	}
 
 	var mu sync.Mutex
 	next, taken := 0, 0
@@ -97,14 +95,14 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 				for y := waiting[taken]; y != nil && limit.Err() == nil; y = waiting[taken] {
 					delete(waiting, taken)
 					taken++
-					if err := r.take(ctx, y, s, runs); err != nil {
+					if err := allowed.except(func() error { return r.take(ctx, y, s, runs) }); err != nil {
 						stop(err)
 					}
 				}
 				if s.Progress != nil {
 					known := runs
-					if done := time.Since(start); runs == 0 {
-						known = int(float64(r.Played) * float64(span) / float64(max(done, 1)))
+					if runs == 0 {
+						known = int(float64(r.Played) * float64(span) / float64(max(span-allowed.left(), 1)))
 					}
 					s.Progress(r.Played, max(known, r.Played))
 				}

@@ -118,7 +118,11 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 		lost, ok := errors.AsType[lostWorker](err)
 		switch {
 		case ok && rest.Count == 1:
-			y = &Result{Broken: []Broken{{Why: lost.Error(), Plan: rest.Prefix}}} // and one more, in which the worker died
+			plan, err := s.named(ctx, one)
+			if err != nil {
+				return nil, err
+			}
+			y = &Result{Broken: []Broken{{Why: lost.Error(), Plan: plan}}}
 		case ok:
 			rest.Count = 1
 			continue
@@ -131,6 +135,18 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 			return all, nil
 		}
 	}
+}
+
+// named returns the plan of an expansion by one plan. A worker that dies in its run cannot say which it was.
+func (s *Search) named(ctx context.Context, e Task) ([]Perturbation, error) {
+	only := *e.Expand
+	only.Named = true
+	e.Expand = &only
+	y, err := s.send(ctx, &e)
+	if err != nil || len(y.Trials) == 0 {
+		return only.Prefix, err
+	}
+	return y.Trials[0].Plan, nil
 }
 
 // add adds the result of the next part of the same task.

@@ -85,7 +85,7 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 	}
 	rank := len(checker.Properties())
 	var at []Perturbation // the plan of the worst
-	for _, f := range b.Found {
+	for n, f := range b.Found {
 		o, err := one.position(ctx, c, f.Plan)
 		if err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 			o = c.Outcome(workers.Outcome{Report: &workers.Report{Reason: f.Broke}})
 		}
 		of := slices.Index(checker.Properties(), f.Failing.Property)
-		if better := cmp.Or(cmp.Compare(worst.Standing(), o.Standing()), cmp.Compare(of, rank)); sum.Worst == "" || better < 0 {
+		if better := cmp.Or(cmp.Compare(worst.Standing(), o.Standing()), cmp.Compare(of, rank)); n == 0 || better < 0 {
 			worst, sum.Worst, rank, at = o, worded(f.Plan), of, f.Plan
 		}
 	}

@@ -135,6 +135,8 @@ type Expansion struct {
 	Orders bool
 	// Leaf says that nobody will take these plans further, so that only those that violate something are sent back.
 	Leaf bool
+	// Named says that the plans are sent back without being played.
+	Named bool
 }
 
 func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64, y *Result) {
@@ -153,7 +155,12 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 		if ctx.Err() != nil {
 			return
 		}
-		t, _ := x.try(append(slices.Clip(e.Prefix), p), seed)
+		plan := append(slices.Clip(e.Prefix), p)
+		if e.Named {
+			y.Trials = append(y.Trials, Trial{Plan: plan})
+			continue
+		}
+		t, _ := x.try(plan, seed)
 		if p.setsClockOf(o.History.Meta.Clients) {
 			y.SetClocks++
 			if !slices.ContainsFunc(t.Idle, func(q Perturbation) bool { return q.Compare(p) == 0 }) {

@@ -124,9 +124,9 @@ func (w Workload) work(i int, ttl, work time.Duration, extend bool) (steps []scr
 	return steps
 }
 
-// suits reports whether a workload is one for a lock: its extensions are of use only to a lock with a variant in the literature that
-// extends, and work beyond the TTL only to a lock that renews.
-func (w Workload) suits(lock string) bool {
+// Suits reports whether a workload is one for a lock of the literature: its extensions are of use only to a lock with a variant in the
+// literature that extends, and work beyond the TTL only to a lock that renews.
+func (w Workload) Suits(lock string) bool {
 	switch w {
 	case Late, Resize:
 		_, err := clients.Find(strings.TrimSuffix(lock, "-extend") + "-extend")
@@ -137,14 +137,14 @@ func (w Workload) suits(lock string) bool {
 	return true
 }
 
-// Each returns the shape with each workload that suits a lock from the literature. If the shape has a workload, it returns only
-// the shape.
-func (s Shape) Each(lock string) (all []Shape) {
+// Each returns the shape with each workload that suits one of the locks, which are from the literature. If the shape has a workload, it
+// returns only the shape.
+func (s Shape) Each(locks ...string) (all []Shape) {
 	if s.Workload != "" {
 		return []Shape{s}
 	}
 	for _, s.Workload = range Workloads() {
-		if s.Workload.suits(lock) {
+		if slices.ContainsFunc(locks, s.Workload.Suits) {
 			all = append(all, s)
 		}
 	}

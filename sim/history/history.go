@@ -24,7 +24,7 @@ const (
 	Invoke   Kind = "invoke"  // a client starts an operation
 	OK       Kind = "ok"      // the operation happened
 	Fail     Kind = "fail"    // the operation certainly did not happen
-	Info     Kind = "info"    // the outcome is unknown; with Op "exit" or "unpaused" it is not an operation, see there
+	Info     Kind = "info"    // the outcome is unknown; with Op "exit", "renew", "lost", "cancel" or "unpaused" it is not an operation, see there
 	Injected Kind = "fault"   // the nemesis or a lane injected a fault
 	Bite     Kind = "bite"    // an injected fault had its first effect; ID names it
 	State    Kind = "state"   // the state of a server changed: a key was set, expired, ...; a write was accepted
@@ -50,6 +50,8 @@ const (
 	Renew = "renew"
 	// Lost, of Kind Info: the lock has told its user that the lease is lost.
 	Lost = "lost"
+	// Cancel, of Kind Info: the context of the acquire in progress has ended; its caller no longer waits.
+	Cancel = "cancel"
 
 	// Unpaused, of Kind Info: code of the client ran while the client was paused, as code does that waits by package time. It is
 	// noted once per pause, and only if that code used the network or caused a recorded event.
@@ -85,7 +87,8 @@ const (
 	Odown    = "odown"   // enough of them do
 	Leader   = "leader"  // it was elected to find a successor for Value
 
-	// Refuse: a simulated node refused Value, a command of redis-server that it does not have. It is noted once for each client.
+	// Refuse: a simulated node refused Value, a command of redis-server that it does not have, or the proxy of a real server did, because it
+	// cannot follow it. It is noted once for each client.
 	Refuse = "refuse"
 )
 
@@ -156,7 +159,7 @@ func (e Event) Departure() time.Duration {
 func (e Event) EndsOperation() bool {
 	switch e.Kind {
 	case OK, Fail, Info:
-		if e.Kind == Info && (e.Op == Unpaused || e.Op == Renew || e.Op == Lost) {
+		if e.Kind == Info && (e.Op == Unpaused || e.Op == Renew || e.Op == Lost || e.Op == Cancel) {
 			return false
 		}
 		return e.ID != 0 || e.Op != Check && e.Op != Wait && e.Op != Exit
@@ -234,8 +237,10 @@ type Meta struct {
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`
 	// Cap says which limit ended the run early: "the cap of 500 events". Empty if none did.
-	Cap      string `json:"cap,omitempty"`
-	Checksum string `json:"checksum,omitempty"`
+	Cap string `json:"cap,omitempty"`
+	// CapAt is when it did. The last event may have been long before.
+	CapAt    time.Duration `json:"capAt,omitempty"`
+	Checksum string        `json:"checksum,omitempty"`
 }
 
 // Quorum is the number of lock nodes that make a majority.

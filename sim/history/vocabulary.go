@@ -11,7 +11,7 @@ import (
 // operations are what clients invoke; remarks are events of clients without an invocation.
 var (
 	operations = []string{Acquire, Release, Write, Read, Check, Extend, Update, Enter, Increment, Wait}
-	remarks    = []string{Exit, Renew, Lost, Unpaused}
+	remarks    = []string{Exit, Renew, Lost, Cancel, Unpaused}
 )
 
 // ops lists the operations of each kind of event.
@@ -62,8 +62,8 @@ func checkMeta(m Meta) error {
 			return fmt.Errorf(`"replicas": %s: %w`, replica, Unknown("node", node, m.Nodes))
 		}
 	}
-	if m.TTL < 0 || m.Bound < 0 {
-		return errors.New(`"ttl" and "bound" must not be negative`)
+	if m.TTL < 0 || m.Bound < 0 || m.CapAt < 0 {
+		return errors.New(`"ttl", "bound" and "capAt" must not be negative`)
 	}
 	return nil
 }

@@ -159,12 +159,9 @@ func (r *built) take(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(code)
-	r.cache = filepath.Join(filepath.Dir(program), fmt.Sprintf("%x", sum[:16]))
-	if err := os.MkdirAll(r.cache, 0o700); err != nil {
+	if r.cache, err = cacheOf(code, filepath.Dir(program)); err != nil {
 		return err
 	}
-	touch(r.cache)
 	m, err := Compile(ctx, code, r.cache)
 	if err != nil {
 		return err

@@ -4,6 +4,8 @@ package wasm
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"os"
@@ -70,6 +72,30 @@ func prune(dir string, size int64) {
 			total -= e.size
 		}
 	}
+}
+
+// cacheOf returns the directory for the machine code of a program, and marks it as used now.
+func cacheOf(code []byte, in string) (string, error) {
+	sum := sha256.Sum256(code)
+	dir := filepath.Join(in, fmt.Sprintf("%x", sum[:16]))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	touch(dir)
+	return dir, nil
+}
+
+// CompileInCache is [Compile] with a directory in the cache of this user.
+func CompileInCache(ctx context.Context, program []byte) (*Module, error) {
+	dir, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	prune(dir, keptSize)
+	if dir, err = cacheOf(program, dir); err != nil {
+		return nil, err
+	}
+	return Compile(ctx, program, dir)
 }
 
 // touch marks an entry of the cache as used now.

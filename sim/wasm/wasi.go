@@ -35,28 +35,32 @@ const (
 	eventFDRead  = 1
 	eventFDWrite = 2
 
-	absoluteTime   = 1 // flag of a clock subscription
-	socketStream   = 6
-	flagNonblock   = 4
-	allRights      = math.MaxUint64 >> 34
-	subscription   = 48 // bytes
-	event          = 32
-	stdout, stderr = 1, 2
+	absoluteTime    = 1 // flag of a clock subscription
+	characterDevice = 2
+	socketStream    = 6
+	flagNonblock    = 4
+	allRights       = math.MaxUint64 >> 34
+	rightSeek       = 1 << 2
+	rightTell       = 1 << 5
+	subscription    = 48 // bytes
+	event           = 32
+	stdout, stderr  = 1, 2
 )
 
 // firstFD is the first descriptor of a connection. Lower ones are files, of which a guest has only the standard ones.
 const firstFD = 1000
 
-// monotonicBase is what the monotonic clock of a guest shows at the start of the run. Go requires that it is not 0.
-const monotonicBase = time.Hour
+// MonotonicBase is what the monotonic clock of a guest shows at the start of the run. Go requires that it is not 0.
+const MonotonicBase = time.Hour
 
 // mostOutput says how much of a guest's output is kept: at least this many of its last bytes, and at most twice as many.
 const mostOutput = 64 << 10
 
 // A descriptor is a connection or an instant, at which it becomes readable.
 type descriptor struct {
-	conn *sim.Conn
-	done *bool // for an instant: it has passed
+	conn   Conn
+	done   *bool // for an instant: it has passed
+	blocks bool  // reading and writing wait
 }
 
 // Instant returns a new descriptor, which is readable from true time t on.
@@ -100,7 +104,7 @@ var functions = []function{
 	{name: "fd_write", params: []api.ValueType{i32, i32, i32, i32}, results: []api.ValueType{i32}, do: fdWrite},
 	{name: "fd_close", params: []api.ValueType{i32}, results: []api.ValueType{i32}, do: fdClose},
 	{name: "fd_fdstat_get", params: []api.ValueType{i32, i32}, results: []api.ValueType{i32}, do: fdStat},
-	{name: "fd_fdstat_set_flags", params: []api.ValueType{i32, i32}, results: []api.ValueType{i32}, do: known},
+	{name: "fd_fdstat_set_flags", params: []api.ValueType{i32, i32}, results: []api.ValueType{i32}, do: fdSetFlags},
 	{name: "sock_shutdown", params: []api.ValueType{i32, i32}, results: []api.ValueType{i32}, do: known},
 	{name: "sched_yield", results: []api.ValueType{i32}, do: func(*Instance, api.Memory, []uint64) uint32 { return errnoSuccess }},
 
@@ -112,9 +116,9 @@ var functions = []function{
 }
 
 func clockTimeGet(in *Instance, m api.Memory, a []uint64) uint32 {
-	t := uint64(monotonicBase + in.guest.Steady())
+	t := uint64(MonotonicBase + in.machine.Steady())
 	if uint32(a[0]) == clockRealtime {
-		t = uint64(in.guest.Wall().UnixNano())
+		t = uint64(in.machine.Wall().UnixNano())
 	}
 	if !m.WriteUint64Le(uint32(a[2]), t) {
 		return errnoFault
@@ -156,10 +160,10 @@ func pollOneoff(in *Instance, m api.Memory, a []uint64) uint32 {
 			if binary.LittleEndian.Uint32(s[16:]) == clockRealtime {
 				return errnoNotSup // Go never asks for it, and wasi-libc does so only to sleep by CLOCK_REALTIME
 			}
-			d -= monotonicBase + in.guest.Steady()
+			d -= MonotonicBase + in.machine.Steady()
 		}
 		looks = looks || d <= 0
-		if at := in.guest.Steady() + max(d, 0); due < 0 || at < due {
+		if at := in.machine.Steady() + max(d, 0); due < 0 || at < due {
 			due = at
 		}
 	}
@@ -174,7 +178,7 @@ func pollOneoff(in *Instance, m api.Memory, a []uint64) uint32 {
 			}
 			return errnoSuccess
 		}
-		in.guest.Wait(due)
+		in.machine.Wait(due)
 		in.live()
 	}
 }
@@ -184,7 +188,7 @@ func clip(ns uint64) time.Duration { return time.Duration(min(ns, uint64(100*365
 
 // events returns the subscribed events that have occurred, in the form in which the guest reads them.
 func (in *Instance) events(subs []byte, due time.Duration) (events []byte) {
-	passed := due >= 0 && in.guest.Steady() >= due
+	passed := due >= 0 && in.machine.Steady() >= due
 	for s := subs; len(s) > 0; s = s[subscription:] {
 		kind, errno := s[8], uint16(errnoSuccess)
 		occurred := passed
@@ -244,7 +248,7 @@ func fdRead(in *Instance, m api.Memory, a []uint64) uint32 {
 	}
 	n, err := vectors(m, uint32(a[1]), uint32(a[2]), func(b []byte) (int, error) {
 		if d.conn != nil {
-			return d.conn.TryRead(b)
+			return in.read(d, b)
 		}
 		if !*d.done {
 			return 0, sim.ErrWouldBlock
@@ -266,13 +270,13 @@ func fdWrite(in *Instance, m api.Memory, a []uint64) uint32 {
 	d, ok := in.fds[fd]
 	n, err := vectors(m, uint32(a[1]), uint32(a[2]), func(b []byte) (int, error) {
 		switch {
+		case ok && d.conn != nil:
+			return in.write(d, b)
 		case fd == stdout || fd == stderr:
 			in.print(b)
 			return len(b), nil
-		case !ok || d.conn == nil:
-			return 0, errBadf
 		}
-		return d.conn.Write(b)
+		return 0, errBadf
 	})
 	if err != nil {
 		return errnoOf(err)
@@ -281,6 +285,44 @@ func fdWrite(in *Instance, m api.Memory, a []uint64) uint32 {
 		return errnoFault
 	}
 	return errnoSuccess
+}
+
+// read reads from a connection.
+func (in *Instance) read(d descriptor, b []byte) (int, error) {
+	for {
+		n, err := d.conn.TryRead(b)
+		if err != sim.ErrWouldBlock || !d.blocks {
+			return n, err
+		}
+		if d.conn == in.In && in.Starved != nil {
+			if err := in.Starved(); err != nil {
+				in.fail(err)
+			}
+		}
+		in.wait(-1)
+	}
+}
+
+// write writes to a connection, which may not be open yet.
+func (in *Instance) write(d descriptor, b []byte) (int, error) {
+	for d.blocks {
+		switch err := d.conn.Connected(); err {
+		case nil:
+			return d.conn.Write(b)
+		case sim.ErrWouldBlock:
+			in.wait(-1)
+		default:
+			return 0, err
+		}
+	}
+	return d.conn.Write(b)
+}
+
+// wait is [Machine.Wait]. It ends the instance if its process dies meanwhile.
+func (in *Instance) wait(due time.Duration) {
+	in.machine.Wait(due)
+	in.live()
+	in.looks = 0
 }
 
 // print keeps the end of what the guest prints.
@@ -313,15 +355,31 @@ func fdStat(in *Instance, m api.Memory, a []uint64) uint32 {
 		return errnoFault
 	}
 	clear(b)
-	if _, ok := in.fds[fd]; ok {
-		b[0], b[2] = socketStream, flagNonblock
-	} else if fd < 0 || fd > stderr {
+	d, ok := in.fds[fd]
+	rights := uint64(allRights)
+	switch {
+	case fd >= 0 && fd <= stderr:
+		b[0], rights = characterDevice, rights&^(rightSeek|rightTell) // a terminal, so that the C library sends each line when it ends
+	case !ok:
 		return errnoBadf
-	} else {
-		b[0] = 2 // a character device
+	default:
+		b[0] = socketStream
 	}
-	binary.LittleEndian.PutUint64(b[8:], allRights)
+	if ok && !d.blocks {
+		b[2] = flagNonblock
+	}
+	binary.LittleEndian.PutUint64(b[8:], rights)
 	return errnoSuccess
+}
+
+// fdSetFlags sets whether reading and writing wait.
+func fdSetFlags(in *Instance, m api.Memory, a []uint64) uint32 {
+	fd := int32(a[0])
+	if d, ok := in.fds[fd]; ok && in.Blocking {
+		d.blocks = a[1]&flagNonblock == 0
+		in.fds[fd] = d
+	}
+	return known(in, m, a)
 }
 
 // known succeeds for every open descriptor.
@@ -342,11 +400,11 @@ func dial(in *Instance, m api.Memory, a []uint64) uint32 {
 	if in.Resolve != nil {
 		to = in.Resolve(to)
 	}
-	c, err := in.guest.Dial(to)
+	c, err := in.machine.Dial(to)
 	if err != nil {
 		return negative(errnoOf(err))
 	}
-	return uint32(in.open(descriptor{conn: c}))
+	return uint32(in.open(descriptor{conn: c, blocks: in.Blocking}))
 }
 
 func negative(errno uint32) uint32 { return uint32(-int32(errno)) }

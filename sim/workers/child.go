@@ -290,8 +290,12 @@ func (c *child) findings(step int, limit time.Duration) *Report {
 	switch {
 	case c.broken != nil:
 		return &Report{Reason: "the worker wrote an answer that cannot be read: " + c.broken.Error(), Stacks: printed}
-	case step >= told && (reason == "" || strings.HasPrefix(reason, "SIGQUIT")):
+	case step >= told && (reason == "" || strings.Contains(printed, "SIGQUIT: ")):
 		r := Overdue(limit, stacks)
+		if reason != "" && !strings.HasPrefix(reason, "SIGQUIT") {
+			// The runtime has failed to print the stack of what was running. Go code is stopped where it is, and has a stack.
+			r.Reason += "; it runs code that is not Go, such as WebAssembly, and never calls its host"
+		}
 		if r.Blocked == nil {
 			r.Reason += "; the worker could not say why, and was killed"
 			r.Stacks = printed

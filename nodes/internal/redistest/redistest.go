@@ -27,6 +27,13 @@ type Conn interface {
 	Do(args ...string) string
 }
 
+// A Waiter is a [Conn] that can wait for replies and other messages.
+type Waiter interface {
+	Conn
+	Send(args ...string)
+	Hear() string
+}
+
 // On returns a connection to something that replies at once to the bytes it is fed, such as a session of a node.
 func On(node interface{ Feed(data []byte) []byte }) Conn { return fed{node} }
 
@@ -101,12 +108,25 @@ type Client struct {
 // Do sends a command and returns its raw reply.
 func (c *Client) Do(args ...string) string {
 	c.T.Helper()
+	c.Send(args...)
+	return c.Hear()
+}
+
+// Send sends a command. [Client.Hear] returns the reply.
+func (c *Client) Send(args ...string) {
+	c.T.Helper()
 	if _, err := c.Conn.Write(AppendCommand(nil, args...)); err != nil {
 		c.T.Fatal(err)
 	}
+}
+
+// Hear waits for a reply or another message, and returns it.
+func (c *Client) Hear() string {
+	c.T.Helper()
+	c.Conn.SetReadDeadline(time.Now().Add(time.Minute))
 	reply, err := proto.Read(c.Replies)
 	if err != nil {
-		c.T.Fatalf("%q: %v", args, err)
+		c.T.Fatal(err)
 	}
 	return reply
 }

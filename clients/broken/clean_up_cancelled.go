@@ -1,0 +1,27 @@
+package broken
+
+import (
+	"context"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/clients/internal/parts"
+)
+
+// cleanUpCancelled returns the error of its context if that has ended when the lock is granted, and releases the lock before, but with
+// the same context: nothing is sent. It needs a context that ends during an acquire.
+var cleanUpCancelled = clients.Lock{
+	Name:  "single-clean-up-cancelled",
+	About: "single, which releases a lease that arrives too late under the context that has ended",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err == nil && ctx.Err() != nil {
+				lease.Release(ctx)
+				return nil, ctx.Err()
+			}
+			return parts.Granted(lease, err)
+		})
+	},
+}

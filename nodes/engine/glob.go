@@ -1,0 +1,62 @@
+package engine
+
+import "strings"
+
+// matches reports whether a text matches a pattern of PSUBSCRIBE, as stringmatchlen in util.c of redis-server decides.
+func matches(pattern, text string) bool {
+	for pattern != "" && text != "" {
+		switch pattern[0] {
+		case '*':
+			rest := strings.TrimLeft(pattern, "*")
+			for i := range len(text) {
+				if matches(rest, text[i:]) {
+					return true
+				}
+			}
+			return rest == ""
+		case '?':
+		case '[':
+			var in bool
+			if in, pattern = class(pattern[1:], text[0]); !in {
+				return false
+			}
+		case '\\':
+			if len(pattern) > 1 {
+				pattern = pattern[1:]
+			}
+			fallthrough
+		default:
+			if pattern[0] != text[0] {
+				return false
+			}
+		}
+		pattern, text = pattern[1:], text[1:]
+	}
+	return text == "" && strings.TrimLeft(pattern, "*") == ""
+}
+
+// class reports whether a character is in the class at the start of a pattern, after the bracket, and returns the pattern from the last
+// character of the class on. A class that is not closed ends with the pattern.
+func class(pattern string, c byte) (in bool, last string) {
+	not := strings.HasPrefix(pattern, "^")
+	if not {
+		pattern = pattern[1:]
+	}
+	last = "]"
+	for pattern != "" && pattern[0] != ']' {
+		n := 1
+		switch {
+		case pattern[0] == '\\' && len(pattern) >= 2:
+			in, n = in || pattern[1] == c, 2
+		case len(pattern) >= 3 && pattern[1] == '-':
+			in, n = in || min(pattern[0], pattern[2]) <= c && c <= max(pattern[0], pattern[2]), 3
+		default:
+			in = in || pattern[0] == c
+		}
+		pattern = pattern[n:]
+	}
+	if pattern != "" {
+		last = pattern
+	}
+	return in != not, last
+}
