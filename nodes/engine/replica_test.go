@@ -363,6 +363,7 @@ var replicationFacts = []struct {
 	{"a wait ends with an error, and the connection with it, if the primary becomes a replica", func(c couple) {
 		waits := c.primary()
 		waits.Send("BLPOP", "l", "0")
+		redistest.Expect(c, c.primary(), "PING", "+PONG") // the server has read both when it replies
 		c.freeze(true)
 		c.promote()
 		c.rejoin()

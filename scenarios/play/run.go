@@ -62,6 +62,7 @@ func metaOf(r script.Section, s *script.Scenario, on string, seed uint64) histor
 	return history.Meta{
 		Scenario: s.Name,
 		Lock:     r.Lock,
+		Names:    namesOf(r),
 		For:      r.InPlaceOf,
 		Label:    r.Label,
 		On:       on,
@@ -79,6 +80,22 @@ func metaOf(r script.Section, s *script.Scenario, on string, seed uint64) histor
 
 		Persistence: r.Persistence,
 	}
+}
+
+// namesOf returns the names of the locks that clients ask for, if a lane names another than [LockName].
+func namesOf(r script.Section) []string {
+	names := []string{LockName}
+	for _, lane := range r.Lanes {
+		for _, step := range lane.Steps {
+			if l, ok := step.(script.Lock); ok && !slices.Contains(names, l.Name) {
+				names = append(names, l.Name)
+			}
+		}
+	}
+	if len(names) == 1 {
+		return nil
+	}
+	return names
 }
 
 // copiesOf returns the lock node that each replica copies.

@@ -215,6 +215,7 @@ const NoEnd = time.Duration(1<<63 - 1)
 type Meta struct {
 	Scenario string   `json:"scenario"`
 	Lock     string   `json:"lock"`            // name of the lock under test
+	Names    []string `json:"names,omitempty"` // of the locks that clients ask for, if there are several
 	For      string   `json:"for,omitempty"`   // the lock that the scenario names, if the lock under test took its place
 	Label    string   `json:"label,omitempty"` // distinguishes several runs of one lock in one scenario
 	On       string   `json:"on"`              // sim or redis

@@ -37,6 +37,7 @@ const (
 type vocabulary struct {
 	clients, servers []string
 	lock             string
+	names            []string        // of the locks, if there are several
 	leases           map[string]bool // that were granted
 }
 
@@ -69,7 +70,7 @@ func checkMeta(m Meta) error {
 }
 
 func newVocabulary(m Meta) *vocabulary {
-	v := &vocabulary{clients: slices.Clone(m.Clients), leases: map[string]bool{}}
+	v := &vocabulary{clients: slices.Clone(m.Clients), names: m.Names, leases: map[string]bool{}}
 	if m.Probe != "" {
 		v.clients = append(v.clients, m.Probe)
 	}
@@ -219,13 +220,15 @@ func (v *vocabulary) fault(e Event) error {
 // sameLock returns an error if an event names another lock than the events before it.
 func (v *vocabulary) sameLock(e Event) error {
 	switch {
-	case e.Lock == "" || e.Lock == v.lock:
+	case e.Lock == "" || e.Lock == v.lock || slices.Contains(v.names, e.Lock):
 		return nil
+	case len(v.names) > 0:
+		return fmt.Errorf("the lock must be one of the names in the first line, %s, not %q", strings.Join(v.names, ", "), e.Lock)
 	case v.lock == "":
 		v.lock = e.Lock
 		return nil
 	}
-	return fmt.Errorf("the lock must be %q, as in the events before, not %q; a history is about one lock", v.lock, e.Lock)
+	return fmt.Errorf("the lock must be %q, as in the events before, not %q; if there are several, the first line must list them as \"names\"", v.lock, e.Lock)
 }
 
 // lease returns an error unless a label has the form of a lease.
