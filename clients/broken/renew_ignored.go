@@ -14,18 +14,10 @@ var renewIgnored = clients.Lock{
 	Name:  "watchdog-reply-ignored",
 	About: "watchdog that takes every reply for a renewal",
 	Like:  []string{"watchdog"},
-	New: func(env clients.Env) clients.Locker {
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-			if err != nil {
-				return nil, err
-			}
-			l := parts.NewRenewed(ctx, lease, ttl)
-			l.Renew = func(ctx context.Context) (bool, error) {
-				_, err := parts.ExtendOn(ctx, env.Nodes[0], name, lease.Token, ttl)
-				return true, err
-			}
-			return l.Start(), nil
-		})
-	},
+	New: parts.Watchdog(func(l *parts.Renewed, ttl time.Duration) {
+		l.Renew = func(ctx context.Context) (bool, error) {
+			_, err := parts.ExtendOn(ctx, l.Env.Nodes[0], l.Name, l.Token, ttl)
+			return true, err
+		}
+	}),
 }

@@ -17,25 +17,17 @@ var renewRecreates = clients.Lock{
 	Name:  "watchdog-recreates",
 	About: "watchdog whose renewal sets a key that is gone",
 	Like:  []string{"watchdog"},
-	New: func(env clients.Env) clients.Locker {
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-			if err != nil {
-				return nil, err
-			}
-			l := parts.NewRenewed(ctx, lease, ttl)
-			l.Renew = func(ctx context.Context) (bool, error) {
-				for {
-					n, err := renewRecreatesScript.Run(ctx, env.Nodes[0], []string{name}, lease.Token, ttl.Milliseconds()).Int()
-					if err == nil || ctx.Err() != nil {
-						return n != 0, err
-					}
-					env.Clock.Sleep(ttl / 10)
+	New: parts.Watchdog(func(l *parts.Renewed, ttl time.Duration) {
+		l.Renew = func(ctx context.Context) (bool, error) {
+			for {
+				n, err := renewRecreatesScript.Run(ctx, l.Env.Nodes[0], []string{l.Name}, l.Token, ttl.Milliseconds()).Int()
+				if err == nil || ctx.Err() != nil {
+					return n != 0, err
 				}
+				l.Env.Clock.Sleep(ttl / 10)
 			}
-			return l.Start(), nil
-		})
-	},
+		}
+	}),
 }
 
 var renewRecreatesScript = redis.NewScript(`

@@ -15,19 +15,11 @@ var renewRecreatesLate = clients.Lock{
 	Name:  "watchdog-recreates-late",
 	About: "watchdog whose renewal sets a key that is gone, and may arrive after the release",
 	Like:  []string{"watchdog"},
-	New: func(env clients.Env) clients.Locker {
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-			if err != nil {
-				return nil, err
-			}
-			l := parts.NewRenewed(ctx, lease, ttl)
-			l.Persist = true
-			l.Renew = func(ctx context.Context) (bool, error) {
-				n, err := renewRecreatesScript.Run(ctx, env.Nodes[0], []string{name}, lease.Token, ttl.Milliseconds()).Int()
-				return n != 0, err
-			}
-			return l.Start(), nil
-		})
-	},
+	New: parts.Watchdog(func(l *parts.Renewed, ttl time.Duration) {
+		l.Persist = true
+		l.Renew = func(ctx context.Context) (bool, error) {
+			n, err := renewRecreatesScript.Run(ctx, l.Env.Nodes[0], []string{l.Name}, l.Token, ttl.Milliseconds()).Int()
+			return n != 0, err
+		}
+	}),
 }

@@ -14,15 +14,7 @@ var renewUncompared = clients.Lock{
 	Name:  "watchdog-uncompared",
 	About: "watchdog that renews by PEXPIRE",
 	Like:  []string{"watchdog"},
-	New: func(env clients.Env) clients.Locker {
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-			if err != nil {
-				return nil, err
-			}
-			l := parts.NewRenewed(ctx, lease, ttl)
-			l.Renew = func(ctx context.Context) (bool, error) { return env.Nodes[0].PExpire(ctx, name, ttl).Result() }
-			return l.Start(), nil
-		})
-	},
+	New: parts.Watchdog(func(l *parts.Renewed, ttl time.Duration) {
+		l.Renew = func(ctx context.Context) (bool, error) { return l.Env.Nodes[0].PExpire(ctx, l.Name, ttl).Result() }
+	}),
 }

@@ -1,7 +1,6 @@
 package broken
 
 import (
-	"context"
 	"time"
 
 	"lockstep/clients"
@@ -15,25 +14,17 @@ var renewByWall = clients.Lock{
 	Name:  "watchdog-by-wall",
 	About: "watchdog whose renewals are due by the wall clock",
 	Like:  []string{"watchdog"},
-	New: func(env clients.Env) clients.Locker {
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-			if err != nil {
-				return nil, err
+	New: parts.Watchdog(func(l *parts.Renewed, _ time.Duration) {
+		period := l.Every
+		l.Every = period / 10
+		due := l.Env.Wall.Now().Add(period)
+		l.Due = func() bool {
+			now := l.Env.Wall.Now()
+			if now.Before(due) {
+				return false
 			}
-			l := parts.NewRenewed(ctx, lease, ttl)
-			period := l.Every
-			l.Every = period / 10
-			due := env.Wall.Now().Add(period)
-			l.Due = func() bool {
-				now := env.Wall.Now()
-				if now.Before(due) {
-					return false
-				}
-				due = now.Add(period)
-				return true
-			}
-			return l.Start(), nil
-		})
-	},
+			due = now.Add(period)
+			return true
+		}
+	}),
 }

@@ -14,19 +14,11 @@ var untilEarly = clients.Lock{
 	Name:  "watchdog-until-early",
 	About: "watchdog whose lease is longer as soon as a renewal is sent",
 	Like:  []string{"watchdog"},
-	New: func(env clients.Env) clients.Locker {
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-			if err != nil {
-				return nil, err
-			}
-			l := parts.NewRenewed(ctx, lease, ttl)
-			send := l.Renew
-			l.Renew = func(ctx context.Context) (bool, error) {
-				l.Prolong(env.Clock.Now().Add(ttl))
-				return send(ctx)
-			}
-			return l.Start(), nil
-		})
-	},
+	New: parts.Watchdog(func(l *parts.Renewed, ttl time.Duration) {
+		send := l.Renew
+		l.Renew = func(ctx context.Context) (bool, error) {
+			l.Prolong(l.Env.Clock.Now().Add(ttl))
+			return send(ctx)
+		}
+	}),
 }

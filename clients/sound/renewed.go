@@ -1,7 +1,6 @@
 package sound
 
 import (
-	"context"
 	"time"
 
 	"lockstep/clients"
@@ -14,15 +13,7 @@ var renewed = clients.Lock{
 	Name:  "watchdog-renewed",
 	About: "watchdog that renews at half the TTL, and tries again after an error",
 	Like:  []string{"watchdog"},
-	New: func(env clients.Env) clients.Locker {
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-			if err != nil {
-				return nil, err
-			}
-			l := parts.NewRenewed(ctx, lease, ttl)
-			l.Every, l.Persist = ttl/2, true
-			return l.Start(), nil
-		})
-	},
+	New: parts.Watchdog(func(l *parts.Renewed, ttl time.Duration) {
+		l.Every, l.Persist = ttl/2, true
+	}),
 }

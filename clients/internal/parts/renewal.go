@@ -34,22 +34,27 @@ type Renewed struct {
 	notify func(time.Time)
 }
 
-// NewRenewed makes a lease renew itself by [ExtendOn], every third of the TTL. Start starts it.
-func NewRenewed(ctx context.Context, lease *Lease, ttl time.Duration) *Renewed {
-	l := &Renewed{Lease: lease, Every: ttl / 3, ttl: ttl, ctx: ctx, lost: make(chan struct{})}
-	l.Renew = func(ctx context.Context) (bool, error) {
-		n, err := ExtendOn(ctx, lease.Env.Nodes[0], lease.Name, lease.Token, ttl)
-		return n != 0, err
+// Watchdog makes locks like [clients.NewWatchdog], each lease of which renews itself by [ExtendOn] every third of the TTL, unless change
+// changes that.
+func Watchdog(change func(l *Renewed, ttl time.Duration)) clients.New {
+	return func(env clients.Env) clients.Locker {
+		return Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := Take(ctx, env, name, Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			l := &Renewed{Lease: lease, Every: ttl / 3, ttl: ttl, ctx: ctx, lost: make(chan struct{})}
+			l.Renew = func(ctx context.Context) (bool, error) {
+				n, err := ExtendOn(ctx, env.Nodes[0], name, lease.Token, ttl)
+				return n != 0, err
+			}
+			change(l, ttl)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.schedule()
+			return l, nil
+		})
 	}
-	return l
-}
-
-// Start starts renewal.
-func (l *Renewed) Start() *Renewed {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.schedule()
-	return l
 }
 
 // schedule schedules the next renewal. The caller holds mu.
