@@ -3,6 +3,7 @@ package packagetime
 import (
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,7 @@ import (
 
 // A program with another package time is built and run: its clocks can be set, and everything that waits follows them.
 func TestBuild(t *testing.T) {
-	if err := Supported(); err != nil {
-		t.Skip(err)
-	}
+	needSupport(t)
 	if testing.Short() {
 		t.Skip("compiles the standard library")
 	}
@@ -24,33 +23,58 @@ func TestBuild(t *testing.T) {
 	if err := Build(t.Context(), "testdata/clock", false, nil, program); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(program).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	// On a busy machine anything may take longer, so one run of several must be right.
+	for try := 1; ; try++ {
+		out, err := exec.Command(program).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		wrong := wrongClocks(string(out))
+		if len(wrong) == 0 {
+			return
+		}
+		t.Logf("try %d: %s", try, strings.Join(wrong, "; "))
+		if try == 8 {
+			t.Fatal("no run was right")
+		}
 	}
+}
+
+// needSupport skips a test where no program can be built with another package time; in CI it fails.
+func needSupport(t *testing.T) {
+	t.Helper()
+	if err := Supported(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+// wrongClocks lists what the program in testdata/clock said that is not right.
+func wrongClocks(out string) (wrong []string) {
 	said := map[string]string{}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		what, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		said[what] = value
 	}
 	for what, want := range map[string]string{"set": "back -20s 0s", "reads": "1", "since": "400ms 400ms", "slew": "300ms 200ms"} {
 		if said[what] != want {
-			t.Errorf("%s: %s, want %s", what, said[what], want)
+			wrong = append(wrong, fmt.Sprintf("%s: %s, want %s", what, said[what], want))
 		}
 	}
 	for _, what := range []string{"timer", "sleep", "after", "func", "tick", "context", "deadline"} {
 		var ms int
 		if fmt.Sscan(said[what], &ms); ms < 195 || ms > 300 {
-			t.Errorf("%s: %d ms by the clock of the machine, want 200", what, ms)
+			wrong = append(wrong, fmt.Sprintf("%s: %d ms by the clock of the machine, want 200", what, ms))
 		}
 	}
+	return wrong
 }
 
 // A release of Go whose package time is different is refused, with the line that is missing.
 func TestUnknownRelease(t *testing.T) {
-	if err := Supported(); err != nil {
-		t.Skip(err)
-	}
+	needSupport(t)
 	was := changes
 	defer func() { changes = was }()
 	changes = append([]change{{"time/time.go", "func Then()", "", 1}}, was...)
