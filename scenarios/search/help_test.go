@@ -6,6 +6,7 @@ package search
 
 import (
 	"flag"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"lockstep/clients/libraries"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/sim/wasm"
 )
 
 var rewrite = flag.Bool("rewrite", false, "renew the counterexamples in testdata/found, and a table in docs/exploring.md")
@@ -29,6 +31,11 @@ func findLock(t testing.TB, name string) clients.New {
 		t.Fatal(err)
 	}
 	return build
+}
+
+func TestMain(m *testing.M) {
+	wasm.SetSource(filepath.Join("..", "testdata", "guest"), true) // the program of guests: these tests are none
+	m.Run()
 }
 
 // simulated plays a run with the lock that it names.
