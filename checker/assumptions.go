@@ -18,7 +18,7 @@ func unmet(ix *index, musts []Must) []string {
 	for _, e := range ix.Events {
 		if e.Kind == history.State && e.Op == history.Refuse {
 			what := "does not simulate"
-			if ix.Meta.On == "redis" {
+			if ix.Meta.On == history.OnReal {
 				what = "cannot follow on real servers"
 			}
 			reasons = append(reasons, fmt.Sprintf("%s sent %s to %s, a command that Lockstep %s, and got an error", e.By, e.Value, e.Process, what))

@@ -188,7 +188,7 @@ func (ix *index) outlived(a, b *facts.Lease) bool {
 // A real server shows nothing of a key whose deadline has passed when it is set. If a lease never had a key there, and the client's wall clock
 // was behind by a TTL or more, misdated returns the fault of that clock.
 func (ix *index) misdated(l *facts.Lease) int {
-	if len(ix.LivesOf[l.Label]) == 0 && ix.Meta.On != "" && ix.Meta.On != "sim" && ix.Events[l.ReturnEvent].Wall <= -ix.Meta.TTL {
+	if len(ix.LivesOf[l.Label]) == 0 && ix.Meta.On == history.OnReal && ix.Events[l.ReturnEvent].Wall <= -ix.Meta.TTL {
 		return facts.Before(ix.ClockFaults[l.Client], l.ReturnEvent)
 	}
 	for _, n := range ix.LivesOf[l.Label] {

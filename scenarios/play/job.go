@@ -28,8 +28,8 @@ import (
 
 // Where a run can take place.
 const (
-	OnSim  = "sim"
-	OnReal = "redis"
+	OnSim  = history.OnSim
+	OnReal = history.OnReal
 	canary = 10 // one simulated run in this many is played twice, and must be the same
 )
 

@@ -211,6 +211,12 @@ func (e Event) spelled() Fault {
 // NoEnd stands for a lease or a key that never ends.
 const NoEnd = time.Duration(1<<63 - 1)
 
+// Where a run takes place ([Meta.On]).
+const (
+	OnSim  = "sim"
+	OnReal = "redis"
+)
+
 // Meta describes the run of a history.
 type Meta struct {
 	Scenario string   `json:"scenario"`
