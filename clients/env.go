@@ -203,6 +203,9 @@ var (
 	ErrNotExtended = errors.New("lock not extended")
 	// ErrNotExtender says that the lock has no extension.
 	ErrNotExtender = errors.New("the lock cannot extend its leases")
+	// ErrCallerGone is the cause of a context that ends because the caller of an acquire waits no longer ([context.Cause]). Other contexts of
+	// a client end only with its process.
+	ErrCallerGone = errors.New("the caller waits no longer")
 	// ErrFixedTTL says that nothing was asked of the nodes: this lock extends its leases only by the TTL with which it acquired them.
 	ErrFixedTTL = errors.New("the lock extends only by the TTL with which it acquired")
 )

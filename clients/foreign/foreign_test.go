@@ -220,6 +220,19 @@ func TestCrash(t *testing.T) {
 	})
 }
 
+// If the caller of an acquire waits no longer, the program goes on, its answer counts, and it answers the next request.
+func TestCallerGone(t *testing.T) {
+	parrot := fromc.Compile(t, "parrot.wasm", "testdata/parrot.c")
+	on(t, parrot, 1, nil, func(ctx context.Context, _ *sim.World, p *sim.Process, l clients.Locker) {
+		gone, cancel := context.WithCancelCause(ctx)
+		p.Clock().AfterFunc(time.Millisecond, func() { cancel(clients.ErrCallerGone) })
+		first := said(gone, l, "sleep")
+		if next := said(ctx, l, "sleep"); first != next || first == context.Canceled.Error() || gone.Err() == nil {
+			t.Errorf("%q, then %q", first, next)
+		}
+	})
+}
+
 // module is a WebAssembly module with these sections.
 func module(sections string) string { return "\x00asm\x01\x00\x00\x00" + sections }
 

@@ -62,18 +62,25 @@ func (l *lock) ask(ctx context.Context, request string) (word, rest string, err 
 		return "", "", err
 	}
 	l.put(request)
-	select {
-	case answer := <-l.replies:
-		word, rest, _ = strings.Cut(answer, " ")
-		return word, strings.TrimSpace(rest), nil
-	case <-l.in.Ended():
-		if l.err = l.ended(); l.err == nil {
-			return "", "", context.Canceled // its process is gone
+	done := ctx.Done()
+	for {
+		select {
+		case answer := <-l.replies:
+			word, rest, _ = strings.Cut(answer, " ")
+			return word, strings.TrimSpace(rest), nil
+		case <-l.in.Ended():
+			if l.err = l.ended(); l.err == nil {
+				return "", "", context.Canceled // its process is gone
+			}
+			return "", "", l.Err()
+		case <-done:
+			if context.Cause(ctx) == clients.ErrCallerGone {
+				done = nil // the program cannot be told, and goes on; its answer counts
+				continue
+			}
+			l.stop()
+			return "", "", ctx.Err()
 		}
-		return "", "", l.Err()
-	case <-ctx.Done():
-		l.stop()
-		return "", "", ctx.Err()
 	}
 }
 
