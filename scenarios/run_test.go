@@ -635,3 +635,22 @@ must c1 acquires
 		}
 	}
 }
+
+// The context of an acquire that has returned does not end: its lease may be renewed under it, and nobody was cancelled.
+func TestCancelledTooLate(t *testing.T) {
+	o, _ := story(t, `client c1
+  acquire cancelled after 1s
+  sleep 15s
+  write A
+  release
+client c2
+  until 12s
+  acquire
+must c1 is cancelled
+
+-- watchdog nodes=1 --
+`, clients.NewWatchdog)
+	if want := []string{"must c1 is cancelled: did not occur"}; !slices.Equal(o.Result.Unmet, want) || len(o.Result.Violations) > 0 {
+		t.Errorf("%q, want %q\n%s", o.Result.Unmet, want, o.Timeline())
+	}
+}

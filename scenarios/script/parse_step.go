@@ -71,7 +71,7 @@ func parseClientStep(words []string) (Step, error) {
 	case verb == "repeat" && len(args) >= 2:
 		return parseRepeat(args)
 	case verb == "lock" && len(args) == 1:
-		return Lock{Name: args[0]}, checkValue(args[0])
+		return Lock{Name: args[0]}, checkLockName(args[0])
 	case verb == "read" && len(args) == 0:
 		return Read{}, nil
 	case verb == "check" && len(args) == 0:
@@ -142,6 +142,13 @@ func parseRepeat(words []string) (Step, error) {
 		return nil, fmt.Errorf("cannot repeat %q: it is the last step of a lane", step)
 	}
 	return Repeat{N: n, Step: step}, nil
+}
+
+func checkLockName(name string) error {
+	if !valueName.MatchString(name) {
+		return fmt.Errorf("%q is not the name of a lock; a name is one word of letters, digits, dots and dashes, such as stock", name)
+	}
+	return nil
 }
 
 func checkValue(value string) error {
