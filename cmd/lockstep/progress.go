@@ -80,7 +80,7 @@ func (p *progressLine) line(after time.Duration) string {
 	text := fmt.Sprintf("  %s done after %s", search.Grouped(p.done), after.Round(time.Second))
 	if p.all > 0 {
 		text = fmt.Sprintf("  %s of %s done after %s", search.Grouped(p.done), search.Grouped(p.all), after.Round(time.Second))
-		if p.done > 0 && p.done < p.all {
+		if p.done < p.all && p.done > p.all/50 { // the first runs may have waited for a compiler
 			left := time.Duration(float64(after) / float64(p.done) * float64(p.all-p.done))
 			text += fmt.Sprintf(", about %s left", left.Round(time.Second))
 		}

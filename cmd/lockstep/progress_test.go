@@ -21,6 +21,7 @@ func TestProgressLines(t *testing.T) {
 		{10 * time.Second, 1000, -1, "  1,000 done after 10s: runs\n"},
 		{19 * time.Second, 1900, 4000, ""},
 		{20 * time.Second, 2000, 8000, "  2,000 of 8,000 done after 20s, about 1m0s left: runs\n"},
+		{30 * time.Second, 160, 8000, "  160 of 8,000 done after 30s: runs\n"},
 		{40 * time.Second, 8000, 8000, "  8,000 of 8,000 done after 40s: runs\n"},
 	} {
 		out.Reset()

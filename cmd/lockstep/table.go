@@ -158,7 +158,7 @@ func printTable(w io.Writer, outcomes []*play.Outcome, took time.Duration) {
 	}
 	fmt.Fprintf(w, "\n%s, %d as expected%s (%v)\n", many(len(outcomes), "run"), asExpected, rest, took.Round(10*time.Millisecond))
 	if guests > 0 {
-		fmt.Fprintf(w, "%s: the clients ran as WebAssembly, where a pause stops the timers of package time and faults set its clock\n", scenarios.GuestsMark)
+		fmt.Fprintf(w, "%s: clients ran as WebAssembly, so that faults set the clock of package time and stop its timers\n", scenarios.GuestsMark)
 	}
 	if slices.ContainsFunc(outcomes, pageless) {
 		so := ""
@@ -233,8 +233,8 @@ func singleLines(header table.Row, rows []table.Row) []table.Row {
 	return all
 }
 
-// breakCells makes the widest column narrower until the table fits, or nothing can be broken any more: between words, and if that
-// is not enough, within names.
+// breakCells makes the widest column narrower until the table fits, or nothing can be broken any more: between words, and between a
+// lock and its label; and if that is not enough, within names.
 func breakCells(columns int, rows []table.Row) {
 	whole := make([]table.Row, len(rows))
 	widths := make([]int, len(rows[0]))
@@ -244,7 +244,7 @@ func breakCells(columns int, rows []table.Row) {
 			widths[at] = max(widths[at], text.StringWidthWithoutEscSequences(fmt.Sprint(cell)))
 		}
 	}
-	for _, after := range []string{" ", " /-"} {
+	for _, after := range []string{" /", " /-"} {
 		least := make([]int, len(widths))
 		for _, r := range whole {
 			for at, cell := range r {
