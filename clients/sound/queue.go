@@ -50,7 +50,7 @@ var queue = clients.Lock{
 const (
 	queueTries    = 3
 	queuePause    = 100 * time.Millisecond
-	queuePatience = time.Second // for how long a waiter counts that does not ask again
+	queuePatience = time.Second // for how long a waiter counts after it has asked
 )
 
 var (

@@ -235,7 +235,7 @@
 //
 //	CLIENT acquires
 //	CLIENT is refused
-//	CLIENT is cancelled                            the context of its acquire ends before that returns
+//	CLIENT is cancelled                            the context of its acquire ends before the acquire returns
 //	CLIENT acquires on NODE                        with a key on it; NODE may be a replica that was promoted
 //	CLIENT acquires with NODES down
 //	CLIENT acquires with under LIMIT left          of the lease, when its acquire returns
