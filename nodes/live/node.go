@@ -215,7 +215,7 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 }
 
 // pushes reports whether a command does not have exactly one immediate reply, so that requests and replies would no longer match,
-// or all others would have to wait. A simulated node has some of them, because no goroutine of it waits.
+// or all others would have to wait. A simulated node has some of these commands, because there nothing has to wait.
 func pushes(word string) bool {
 	switch word {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC",

@@ -46,7 +46,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// A release of Go whose package time is different is refused, with the line that is missing.
+// A release of Go whose package time is different is refused, and the error has the line that is missing.
 func TestUnknownRelease(t *testing.T) {
 	if err := Supported(); err != nil {
 		t.Skip(err)

@@ -128,7 +128,7 @@
 //
 // # The steps of a client
 //
-//	lock NAME             from here on ask for the lock of this name, instead of for that named lock; a lease stays as it is
+//	lock NAME             from here on ask for the lock with this name, not for the one named lock; a lease stays as it is
 //	acquire               ask for the lock, once; a client that releases it at the instant at which it was obtained has held
 //	                      it at no instant, so let the client sleep or write in between
 //	acquire within D      retry until the lock is obtained or D has passed

@@ -124,10 +124,11 @@ func (g guest) Dial(addr string) (Conn, error) {
 type Config struct {
 	Process *sim.Process // becomes a guest: no code of this process may run outside the instance
 	Machine Machine
-	// In and Out are the standard input and output of the instance. By default there is no input, and the output is kept with that to
-	// standard error, for Err.
+	// In and Out are the standard input and output of the instance. By default there is no input, and the output is kept,
+	// together with standard error, for Err.
 	In, Out Conn
-	// Starved is called before the instance waits for input. An error ends it. Default: it may wait.
+	// Starved is called before the instance waits for input. If it returns an error, the instance ends. By default the instance
+	// may wait.
 	Starved func() error
 	// Blocking says that reading and writing wait, unless the instance has asked for the flag NONBLOCK of a descriptor.
 	Blocking bool
