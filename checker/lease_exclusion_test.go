@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// goneAtOnce is a story in which the clocks of the nodes jump ahead, and the keys of both leases are gone: those of the second as soon
-// as they are set, because they have deadlines.
+// goneAtOnce is a story in which the clocks of the nodes jump ahead, and the keys of both leases are gone: those of the second as
+// soon as they are set, because they have deadlines.
 const goneAtOnce = `
 		nodes 3
 		0    c1 invoke acquire

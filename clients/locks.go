@@ -52,8 +52,8 @@ func Locks() []Lock {
 // Find returns one of [Locks] by its name. If there is none, the error names the nearest.
 func Find(name string) (New, error) { return FindIn(Locks(), name) }
 
-// WasmPrefix begins the name of a lock whose code is a WebAssembly program, in any language: the path of its file follows. Package foreign
-// runs it.
+// WasmPrefix begins the name of a lock whose code is a WebAssembly program, in any language: the path of its file follows.
+// Package foreign runs it.
 const WasmPrefix = "wasm:"
 
 // IsWasm reports whether a name is that of such a lock.

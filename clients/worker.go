@@ -158,8 +158,8 @@ func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
 	}
 }
 
-// CancelAfter returns a context for an acquire whose caller waits for d at most. It ends d from now by the steady clock, unless stop
-// is called before; a lease may outlive the call that acquired it.
+// CancelAfter returns a context for an acquire whose caller waits for d at most. It ends d from now by the steady clock, unless
+// stop is called before; a lease may outlive the call that acquired it.
 func (w *Worker) CancelAfter(ctx context.Context, d time.Duration) (within context.Context, stop func()) {
 	within, cancel := context.WithCancel(ctx)
 	t := w.env.Clock.AfterFunc(d, func() {

@@ -18,8 +18,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// on runs f as the lane of client c1, whose lock is a program, in a world with faults. The first fault comes after 100 ms, and each further
-// one 100 ms later.
+// on runs f as the lane of client c1, whose lock is a program, in a world with faults. The first fault comes after 100 ms, and
+// each further one 100 ms later.
 func on(t *testing.T, module string, seed uint64, faults []history.Fault, f func(ctx context.Context, w *sim.World, p *sim.Process, l clients.Locker)) {
 	t.Helper()
 	build, err := Find(clients.WasmPrefix + module)

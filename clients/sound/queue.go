@@ -11,8 +11,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// queue serves waiters in the order in which they came, as Redisson's fair lock does: a list has the order, and a sorted set says until
-// when each waiter counts. Whoever asks removes the waiters whose time has passed.
+// queue serves waiters in the order in which they came, as Redisson's fair lock does: a list has the order, and a sorted set says
+// until when each waiter counts. Whoever asks removes the waiters whose time has passed.
 var queue = clients.Lock{
 	Name:  "single-queue",
 	About: "single, with waiters in a list and their ends in a sorted set",

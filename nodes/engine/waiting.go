@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Commands that wait: WAIT, for replicas that acknowledge, and BLPOP and BRPOP, for lists that get an element. Timeouts are points in
-// time by the wall clock, as in redis-server: a jump forward ends a wait.
+// Commands that wait: WAIT, for replicas that acknowledge, and BLPOP and BRPOP, for lists that get an element. Timeouts are
+// points in time by the wall clock, as in redis-server: a jump forward ends a wait.
 
 // A waiter is a session that waits.
 type waiter struct {

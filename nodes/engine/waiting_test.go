@@ -107,8 +107,8 @@ var (
 	runOfMessages  = regexp.MustCompile("(?:" + patternMessage.String() + ")+")
 )
 
-// orderless sorts what redis-server sends in the order of its hash tables: messages by several patterns, and the names in replies about
-// all subscriptions.
+// orderless sorts what redis-server sends in the order of its hash tables: messages by several patterns, and the names in replies
+// about all subscriptions.
 func orderless(data string) string {
 	data = runOfMessages.ReplaceAllStringFunc(data, func(run string) string {
 		messages := patternMessage.FindAllString(run, -1)

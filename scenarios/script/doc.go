@@ -73,8 +73,8 @@
 //
 // With pool=warm each client has an open connection to each lock node when its lane begins, like a client that has been up for a
 // while. Otherwise it connects when it first needs to, which takes as many messages as acquiring the lock. The lock is made
-// before the run begins; clients of other libraries than go-redis, and those that a lock makes only when it is used, still connect in the
-// run. The setting requires nodes without replicas.
+// before the run begins; clients of other libraries than go-redis, and those that a lock makes only when it is used, still
+// connect in the run. The setting requires nodes without replicas.
 //
 // With guests=yes the clients run as WebAssembly, in simulation. Code that calls package time then has the clocks of its client: a
 // pause stops its timers, and its clock can be wrong. On real servers each client is a process anyway.

@@ -43,7 +43,8 @@ func compile(ctx context.Context, program []byte, cache string, keep func(data [
 	if err != nil {
 		return nil, err
 	}
-	// Without debug information: whenever an instance ends, wazero would look up the line of each frame in it, which takes longer than a run.
+	// Without debug information: whenever an instance ends, wazero would look up the line of each frame in it, which takes longer
+	// than a run.
 	config := wazero.NewRuntimeConfig().WithCompilationCache(kept).WithMemoryLimitPages(MostMemory).WithDebugInfoEnabled(false)
 	r := wazero.NewRuntimeWithConfig(ctx, config)
 	m := &Module{runtime: r, given: map[string]map[string]api.FunctionDefinition{}}
