@@ -55,7 +55,7 @@ func TestUnknownRelease(t *testing.T) {
 	defer func() { changes = was }()
 	changes = append([]change{{"time/time.go", "func Then()", "", 1}}, was...)
 	err := Build(t.Context(), "testdata/clock", false, nil, filepath.Join(t.TempDir(), "clock"))
-	if err == nil || !strings.Contains(err.Error(), `time.go has "func Then()" 0 times, not 1`) {
+	if err == nil || !strings.Contains(err.Error(), `time.go contains "func Then()" 0 times, not 1`) {
 		t.Error(err)
 	}
 }
