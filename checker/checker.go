@@ -80,8 +80,9 @@ type Result struct {
 	// OwnTime says that one reason in Unmet is that the lock uses package time, which faults cannot set and a pause does not
 	// stop.
 	OwnTime bool `json:"own_time,omitempty"`
-	// Refused lists the commands that the lock sent and that redis-server has, but that simulated nodes do not have, or that the proxy of a
-	// real server does not pass on. Then the verdict is UNKNOWN: with redis-server alone the lock would have gone on differently.
+	// Refused lists the commands that the lock sent and that redis-server has, but that simulated nodes do not have, or that the
+	// proxy of a real server does not pass on. Then the verdict is UNKNOWN: with redis-server alone the lock would have gone on
+	// differently.
 	Refused []string `json:"refused,omitempty"`
 	// Idle lists the faults that had no effect, as printed. Unmet has a reason for each of them.
 	Idle []string `json:"idle,omitempty"`

@@ -115,8 +115,8 @@ func (ix *index) room(a, b *facts.Lease, taker facts.Life, kept []Assumption) (w
 	return was, was
 }
 
-// asMeant returns when a key of a lease would have ended whose deadline the client sent as an instant, at sent, had the clocks been right:
-// [never] if the client would have renewed it.
+// asMeant returns when a key of a lease would have ended if the clocks had been right; [never] if the client would have renewed
+// it. The client sent the deadline as an instant, at sent.
 func (ix *index) asMeant(a *facts.Lease, sent time.Duration) time.Duration {
 	if ix.renewing(a) {
 		return never

@@ -147,7 +147,7 @@ func (ix *index) kept(l *facts.Lease) time.Duration {
 	if i, _ := ix.GivenUp(l.Label, l.Client, l.ReturnEvent); i >= 0 {
 		end = ix.At(i)
 	}
-	for _, i := range slices.Concat(ix.Losses[l.Label], ix.Extensions[l.Label]) { // it is lost, or has another end
+	for _, i := range slices.Concat(ix.Losses[l.Label], ix.Extensions[l.Label]) { // the lease was lost, or its end changed
 		if i > l.ReturnEvent && ix.Events[i].Process == l.Client {
 			end = min(end, ix.At(i))
 		}

@@ -19,7 +19,8 @@ import (
 //
 // A node is missing while it, or the replica that replaced it, is crashed, stopped or paused, or out of reach of that client. A
 // majority of nodes does not help either if it has keys that nobody could have removed, so that clients can only wait for them to
-// expire: see stands. If that is so of the only node, it does not matter that it is out of reach, too. Keys that a client could have removed, but did not, are no excuse.
+// expire: see stands. If there is only one node, it is not missing while it is up and has such a key: it would refuse the client
+// even if it were in reach. Keys that a client could have removed, but did not, are no excuse.
 //
 // The lock itself is at fault, because the faults were those that it should tolerate. There is one exception: a client took a
 // lease that was over for a valid one, because the clocks of two clients disagree. The probe is checked by deadlock freedom.
@@ -104,8 +105,8 @@ type dearth struct {
 	astray   map[facts.Direction][]int // messages that were dropped, or took so long that the other end counts as out of reach
 }
 
-// newDearth makes a dearth of a lock from the view of a client, whose clock may mislead it about the end of a lease; if client is empty,
-// from that of a client with a right clock.
+// newDearth makes the dearth of a lock from the view of a client, whose clock may mislead it about the end of a lease. If client
+// is empty, the view is that of a client with a right clock.
 func newDearth(ix *index, lock, client string) *dearth {
 	d := &dearth{ix: ix, lock: lock, primary: ix.primaries(), down: map[string][]facts.Stretch{}, occupied: map[string][]facts.Stretch{}, hindered: map[facts.Direction][]facts.Stretch{}, astray: map[facts.Direction][]int{}}
 	for i, e := range ix.Events {
@@ -119,7 +120,7 @@ func newDearth(ix *index, lock, client string) *dearth {
 	}
 	for _, k := range ix.Lives {
 		if l := ix.Lease(k.Label); l != nil && l.Lock != lock {
-			continue // a key of another lock is in nobody's way
+			continue // a key of another lock does not matter
 		}
 		for _, s := range append(ix.misread(k, client), d.stands(k)) {
 			for _, p := range d.primary[k.Node] {
@@ -171,8 +172,8 @@ func (ix *index) primaries() map[string][]facts.Stretch {
 //     trying to release it although the node was in reach, or when the lease is over and only the key has no end;
 //   - when the owner crashed, was paused, or could not reach the node, or the node was down, because the owner may then have
 //     missed its chance to remove the key;
-//   - if the lease was not obtained, or only after the key had gone, when a message to the node was lost or late that may have been the one to remove the key, or
-//     a reply that the client waits for before it sends that message, such as NOSCRIPT;
+//   - if the lease was not obtained, or only after the key had gone, when a message to the node that may have been meant to
+//     remove the key was lost or late, or a reply that the client waits for before it sends that message, such as NOSCRIPT;
 //   - when the key outlived its time, because the clock of the node was wrong.
 func (d *dearth) stands(k facts.Life) facts.Stretch {
 	ix := d.ix
@@ -425,7 +426,8 @@ func (d *dearth) holds(lock string) []facts.Stretch {
 	return held
 }
 
-// missing returns when no copy of a node that accepts writes was up and in reach of a client; or just up, if client is empty.
+// missing returns when no copy of a node that accepts writes was up and in reach of a client. If client is empty, it returns when
+// none was up.
 func (d *dearth) missing(client, node string) []facts.Stretch {
 	var there []facts.Stretch
 	for p, group := range d.ix.Groups {

@@ -185,8 +185,8 @@ func (ix *index) outlived(a, b *facts.Lease) bool {
 // of its client; -1 if there is none. A lock that sends a duration gets that duration on any node. This lock sent a deadline that is a
 // TTL away by the wall clock of its client; up to a twentieth of the TTL may have passed before the key was set.
 //
-// A real server shows nothing of a key whose deadline has passed when it is set. If a lease never had a key there, and the client's wall clock
-// was behind by a TTL or more, misdated returns the fault of that clock.
+// A real server never shows a key whose deadline has passed when it is set. If a lease had no key there at all, and the client's
+// wall clock was behind by a TTL or more, misdated returns the fault of that clock.
 func (ix *index) misdated(l *facts.Lease) int {
 	if len(ix.LivesOf[l.Label]) == 0 && ix.Meta.On == history.OnReal && ix.Events[l.ReturnEvent].Wall <= -ix.Meta.TTL {
 		return facts.Before(ix.ClockFaults[l.Client], l.ReturnEvent)
@@ -206,8 +206,9 @@ func (ix *index) misdatedKey(l *facts.Lease, k facts.Life) bool {
 	return k.Vote && (wallIsOff(e) || ahead < -facts.Rounding) && k.Promise < ix.Meta.TTL-facts.Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20
 }
 
-// votesByClock returns the keys that count for a lease. If it never had a majority at one instant, it adds the keys that were gone at once
-// because a clock was wrong: by right clocks they would have lasted, and have been refused where another lease still had its key.
+// votesByClock returns the keys that count for a lease. If the lease never had a majority at one instant, it adds the keys that
+// were gone at once because a clock was wrong. With right clocks these keys would have lasted, or would have been refused where
+// another lease still had its key.
 func (ix *index) votesByClock(l *facts.Lease) []int {
 	votes := ix.Votes(l)
 	if l.GrantSeen {
@@ -287,9 +288,10 @@ func (ix *index) askedFor(l *facts.Lease) asking {
 }
 
 // untold says why a lock that renews its leases let one end before another was granted, without reporting it. Since its key was
-// last renewed, its client was paused, or its node was out of its reach, for most of the time: there was no interval of half the
-// TTL, and a twentieth for the reply before, in which it could have been renewed, and nobody could learn that it was over. A lock that measures the time since its last
-// renewal would have known. The verdict does not take that into account.
+// last renewed, its client was paused, or its node was out of its reach, for most of the time: there was no interval of 0.55 TTLs
+// in which the client could have renewed it, or learned that it was over. (Half a TTL is for the renewal, and a twentieth for the
+// reply to the last one.) A lock that measures the time since its last renewal would have known. The verdict does not take that
+// into account.
 func (ix *index) untold(a *facts.Lease) (Assumption, []int) {
 	for _, n := range ix.LivesOf[a.Label] {
 		k := ix.Lives[n]

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// goneAtOnce is a story in which the clocks of the nodes jump ahead, and the keys of both leases are gone: those of the second as soon
-// as they are set, because they have deadlines.
+// goneAtOnce is a story in which the clocks of the nodes jump ahead, and the keys of both leases are gone: those of the second as
+// soon as they are set, because they have deadlines.
 const goneAtOnce = `
 		nodes 3
 		0    c1 invoke acquire
@@ -539,8 +539,8 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		blame("the second has no majority at one instant, and needs a key that was lost", c1+"3 n3 lose c1#1"+flicker, "durable nodes"),
 		blame("and needs none", c1+"3 n3 delete c1#1 by=c2"+flicker, "none"),
 		blame("the second has keys that were gone at once, since the clocks of the nodes had jumped", goneAtOnce, "bounded clock error"),
-		blame("and of which the lock gave the one that mattered less than it took", strings.Replace(goneAtOnce, "n2 set c2#1 until=14 wall=20", "n2 set c2#1 until=4.1", 1), "none"),
-		blame("where the first had deleted its keys", strings.ReplaceAll(goneAtOnce, "expire c1#1", "delete c1#1 by=c1"), "none"),
+		blame("the same, but the lock itself set too short a TTL for the key that mattered", strings.Replace(goneAtOnce, "n2 set c2#1 until=14 wall=20", "n2 set c2#1 until=4.1", 1), "none"),
+		blame("the same, but the first client had deleted its keys", strings.ReplaceAll(goneAtOnce, "expire c1#1", "delete c1#1 by=c1"), "none"),
 		{name: "the first to be granted had its keys where those of the second had expired at once", story: early, want: []string{late + "[bounded clock error]"}},
 		{name: "where the second itself had deleted them", story: strings.ReplaceAll(early, "expire c1#1", "delete c1#1 by=c1"), want: []string{late + "[none]"}},
 		{name: "where another had deleted them", story: strings.ReplaceAll(early, "expire c1#1", "delete c1#1 by=c2"), want: []string{late + "[none]"}},

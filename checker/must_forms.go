@@ -27,7 +27,7 @@ var mustForms = []MustForm{
 	{"CLIENT is refused", "", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool { return m.ends(e, history.Fail) })
 	}},
-	{"CLIENT is cancelled", "the context of its acquire ends before that returns", func(m Must, ix *index) bool {
+	{"CLIENT is cancelled", "the context of its acquire ends before the acquire returns", func(m Must, ix *index) bool {
 		return ix.some(func(_ int, e history.Event) bool {
 			return e.Process == m.client && e.Kind == history.Info && e.Op == history.Cancel
 		})

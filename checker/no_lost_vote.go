@@ -177,10 +177,10 @@ func (ix *index) told(l *facts.Lease, i int) time.Duration {
 	return told
 }
 
-// mistimed returns the fault of a clock because of which event i gave a key a deadline before limit, or -1. The client must have sent
-// the deadline as an instant, at most one TTL ahead by its own wall clock, and that clock or the node's must be wrong. A deletion may
-// be the effect of such a command: a node deletes a key whose new deadline has passed by the node's clock. Only an extension or a silent renewal
-// gives a key that is there a new deadline; any other deletion is meant.
+// mistimed returns the fault of a clock because of which event i gave a key a deadline before limit, or -1. The client must have
+// sent the deadline as an instant, at most one TTL ahead by its own wall clock, and that clock or the node's must be wrong. A
+// deletion may be the effect of such a command: a node deletes a key whose new deadline has passed by the node's clock. Only an
+// extension or a silent renewal gives an existing key a new deadline; any other deletion is deliberate.
 func (ix *index) mistimed(i int, limit time.Duration) int {
 	e := ix.Events[i]
 	if l := ix.Lease(e.Owner); e.Op == history.Delete && (l == nil || !ix.renewing(l)) {
@@ -197,7 +197,7 @@ func (ix *index) mistimed(i int, limit time.Duration) int {
 	meant := e.Until - client.Wall
 	if e.Op == history.Delete {
 		if j := ix.deadlineBefore(i); j >= 0 && e.Until > 0 && e.Until <= e.At+e.Wall {
-			return ix.mistimed(j, e.At) // the client sent the deadline once more that the key had already, and that had just passed
+			return ix.mistimed(j, e.At) // the client sent the key's old deadline again, which had just passed
 		}
 		meant = facts.Later(e.Departure(), ix.Meta.TTL)
 		if meant+client.Wall > e.At+e.Wall {

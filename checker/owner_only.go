@@ -15,10 +15,11 @@ import (
 // time can find that a lease is over because the node's clock is wrong: then the key has gone as if it had expired, and it is for lease
 // exclusion to say what comes of that.
 //
-// A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still exists:
-// a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its value may be the time of
-// its end, which the history does not show. Effects that a server replicates from its primary belong to no client. Nor does a key under
-// whose name nobody ever held a lease, such as a list of those who wait: others may remove from it who no longer waits.
+// A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still
+// exists: a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its
+// value may be the time of its end, which the history does not show. Effects that a server replicates from its primary belong to
+// no client. Nor does a key that is not the key of any lease, such as a list of waiters: any client may remove a waiter that no
+// longer waits.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{history.Over: "overwrote", history.Retime: "re-timed", history.Delete: "deleted"}
 	var found []Violation

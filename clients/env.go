@@ -73,8 +73,9 @@ func (e Env) Warm() {
 	}
 }
 
-// Made makes the lock, and tries to open a connection of each client that the lock makes with [Env.Client]. It returns a New for this one
-// lock. If build panics or ends its goroutine, it returns build: then that happens again where it belongs, in the lane.
+// Made makes the lock, and tries to open a connection of each client that the lock makes with [Env.Client]. It returns a New that
+// returns this lock. If build panics or ends its goroutine, Made returns build, so that this happens again in the lane, where it
+// is reported.
 func (e Env) Made(build New) New {
 	made, done := build, make(chan struct{})
 	go func() {

@@ -52,8 +52,8 @@ func Locks() []Lock {
 // Find returns one of [Locks] by its name. If there is none, the error names the nearest.
 func Find(name string) (New, error) { return FindIn(Locks(), name) }
 
-// WasmPrefix begins the name of a lock whose code is a WebAssembly program, in any language: the path of its file follows. Package foreign
-// runs it.
+// WasmPrefix begins the name of a lock whose code is a WebAssembly program, in any language: the path of its file follows.
+// Package foreign runs it.
 const WasmPrefix = "wasm:"
 
 // IsWasm reports whether a name is that of such a lock.
@@ -62,7 +62,7 @@ func IsWasm(name string) bool { return strings.HasPrefix(name, WasmPrefix) }
 // longestPath is the most bytes that the path of such a file may have. It becomes part of the names of files.
 const longestPath = 150
 
-// CheckWasm returns an error if a name cannot be that of such a lock, because it could not stand in a scenario file.
+// CheckWasm returns an error if the name of such a lock could not be written in a scenario file.
 func CheckWasm(name string) error {
 	path := strings.TrimPrefix(name, WasmPrefix)
 	switch {

@@ -78,7 +78,7 @@ func fencedInTurn(ttl time.Duration, seconds float64) func(*stage, clients.New, 
 	}
 }
 
-// cancelled has the context of an acquire end before the request arrives. The key must not stay there for another client to find.
+// cancelled has the context of an acquire end before the request arrives. The key must not be there for another client to find.
 func cancelled(s *stage, build clients.New, done func(bool)) {
 	s.client("c1", func(c *client) {
 		c.env.Nodes[0].Ping(c.ctx) // it connects before the delay

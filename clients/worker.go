@@ -129,7 +129,8 @@ func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	return err
 }
 
-// Use has the client ask for the lock of another name from now on. A lease that it has stays one of the lock for which it was obtained.
+// Use has the client ask for the lock with another name from now on. A lease that it has still belongs to the lock for which it
+// was obtained.
 func (w *Worker) Use(name string) { w.lock = name }
 
 // Acquire asks for the lock. It retries until it has the lock or within has passed on the steady clock; if within is zero, it
@@ -157,8 +158,8 @@ func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
 	}
 }
 
-// CancelAfter returns a context for an acquire whose caller waits for d at most. It ends d from now by the steady clock, unless stop
-// is called before; a lease may outlive the call that acquired it.
+// CancelAfter returns a context for an acquire whose caller waits for d at most. It ends d from now by the steady clock, unless
+// stop is called before; a lease may outlive the call that acquired it.
 func (w *Worker) CancelAfter(ctx context.Context, d time.Duration) (within context.Context, stop func()) {
 	within, cancel := context.WithCancelCause(ctx)
 	t := w.env.Clock.AfterFunc(d, func() {
@@ -433,12 +434,12 @@ func (w *Worker) Close() error {
 	return nil
 }
 
-// A Program is a [Locker] whose code runs in a process of its own, which can end, or say what nobody understands.
+// A Program is a [Locker] whose code is a separate program, which may exit, or give an invalid answer.
 type Program interface {
-	Err() error // what the process did that ends the run; nil if there is nothing
+	Err() error // how the program failed, which makes the run prove nothing; nil if it did not
 }
 
-// Err says why nothing that the lock did counts; nil if it counts.
+// Err returns how the program of the lock failed; nil if it did not, or if the lock has none.
 func (w *Worker) Err() error {
 	if p, ok := w.locker.(Program); ok {
 		return p.Err()

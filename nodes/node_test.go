@@ -14,15 +14,15 @@ import (
 	"lockstep/sim/history"
 )
 
-// A request is what a client sends at a time, over a connection of its own.
+// A request is what a client sends at one time, over a connection of its own.
 type request struct {
 	client   string
 	at       time.Duration
 	commands []string
 }
 
-// conversation lets clients send requests to servers, for three seconds, and returns what each of them hears. Serve returns the address for
-// each client.
+// conversation lets clients send requests to servers for three seconds, and returns what each of them hears. Serve returns the
+// address for each client.
 func conversation(t *testing.T, serve func(w *sim.World) (addr map[string]string, end func()), faults string, requests ...request) (heard map[string]string, h *history.History) {
 	t.Helper()
 	heard = map[string]string{}
@@ -91,7 +91,8 @@ func TestNodePushes(t *testing.T) {
 	}
 }
 
-// TestNodeServesWaiters: an element goes to the client that waits, in whose name it is popped, and for whose lease what is left then stands.
+// TestNodeServesWaiters: an element goes to the client that waits, and is popped in its name. The list that is left belongs to
+// the lease whose token it holds.
 func TestNodeServesWaiters(t *testing.T) {
 	heard, h := conversation(t, alone, "",
 		request{"c1", 100 * time.Millisecond, []string{"BLPOP none queue 0"}},

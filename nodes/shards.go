@@ -20,8 +20,9 @@ import (
 // each other by their configuration, which also outlives an empty disk; every message contains all suspicions of its sender, not
 // some; a node that claims slots by outdated information hears it only from the new owner, not from all nodes (UPDATE); epochs do
 // not collide; a replica stands for election however long it has been without its primary, and does not migrate to another shard.
-// What clients can see and is missing: a client in BLPOP gets an error when the cluster is down; READONLY, with which a replica accepts reads; CLUSTER NODES, SHARDS and whatever else
-// command does not have. A script may use undeclared keys of any slot, and databases are not counted.
+// Clients can see that these are missing: the error that a client in BLPOP gets when the cluster is down; READONLY, with which a
+// replica accepts reads; CLUSTER NODES, SHARDS and whatever else command does not have. A script may use undeclared keys of any
+// slot, and databases are not counted.
 type bus struct {
 	node   *Node
 	random *rand.Rand

@@ -80,8 +80,8 @@ func TestGuestsByPackageTime(t *testing.T) {
 // repetitions is how often TestGuestsRepeatEverything plays each fault.
 var repetitions = flag.Int("guest-repetitions", 4, "how often each fault of docs/adversity.md is played with a lock that does all that a native run cannot control")
 
-// As a guest, a lock that does all that a native run cannot control meets every fault of docs/adversity.md, and each repetition is the same.
-// Natively the faults of a client's clock do not reach it, and its runs differ.
+// As a guest, a lock that does everything that a native run cannot control is played with every fault of docs/adversity.md, and
+// each repetition is the same. Natively the faults of a client's clock do not reach it, and its runs differ.
 func TestGuestsRepeatEverything(t *testing.T) {
 	play.QuietRedis()
 	repeated := 0

@@ -111,7 +111,8 @@ func TestPlantedMistakes(t *testing.T) {
 	}{
 		"grumbles": {"release-race", "", []string{" refused acquires returned errors that do not wrap clients.ErrNotAcquired, so it is unknown whether they were refused: somebody else has it\n", "what helps: return fmt.Errorf("}},
 		"redials":  {"sweep-lose", "", []string{"the run did not end: the lock makes its own connections; it must use Env.Nodes, ", "net.Dial is called in", "lockstep/clients/planted.redials.Acquire\n", " 1 did not end"}},
-		// A violation that single has, too, at another position of the sweep does not hide this, though the process is gone that could say where.
+		// At another position of the sweep there is a violation that single has, too. It must not hide this panic, even though
+		// the process that knew the position is gone.
 		"panics later": {"sweep-stall", "", []string{"with the fault when n1 sets c1 crash n1", "the run did not end: panic: assignment to entry in nil map", "planted.panics", " 1 did not end"}},
 		"reads its own clock": {"client-clock-jump", "redlock", []string{
 			"unproved because the lock takes, or may take, the time from package time, which no fault can set or stop in native code: 1 run\nwhat helps: run the test where its source and a go command are, ", "1 unproved (package time: 1)"}},

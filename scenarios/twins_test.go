@@ -178,7 +178,7 @@ const (
 	ofLibrary  = "only a library fails: see finding 16"
 	ignores    = "no lock here goes on waiting when its context has ended"
 	shorter    = "a clock that is ahead, or fast, makes a lease shorter or its keys last longer, and harms nobody"
-	later      = "the keys are set after the pause, so they outlast what a client counts from before it or from then on"
+	later      = "the keys are set after the pause, so they outlast a lease that is counted from before the pause or from its end"
 )
 
 // twinless are the exceptions.
@@ -208,10 +208,10 @@ var twinless = map[string]string{
 	"redlock-calm/redlock-sequential":                onlyTokens,
 	"redlock-contended/redlock":                      onlyTokens,
 	"redlock-contended/redlock-sequential":           onlyTokens,
-	"redlock-majority-down/redlock":                  "only setnx fails, whose keys stay in any story in which a client is not answered",
+	"redlock-majority-down/redlock":                  "only setnx fails, and its keys stay in every run in which a request gets no answer",
 	"redlock-minority-down/redlock":                  onlyTokens,
 	"retried-release/redlock":                        onlyTokens,
-	"slow-link/single":                               "only locks fail that wait for a replica, of which there is none",
+	"slow-link/single":                               "only locks that wait for a replica fail, and here there is none",
 	"slow-reply/redlock":                             "the votes of the other nodes are enough, whatever happens to one reply",
 	"ttl-too-long/redlock":                           onlyTokens,
 	"ttl-too-long/single":                            onlyTokens,

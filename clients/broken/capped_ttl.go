@@ -8,8 +8,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// cappedTTL sets a key for a minute at most, and tells its client that it has the lock for as long as it asked. It needs a client that
-// asks for a longer TTL, and another that asks for the lock after that minute.
+// cappedTTL sets a key for a minute at most, and tells its client that it has the lock for as long as it asked. It needs a client
+// that asks for a longer TTL, and another that asks for the lock after that minute.
 var cappedTTL = clients.Lock{
 	Name:  "single-capped-ttl",
 	About: "single with keys that live for a minute at most, and leases that may be longer",

@@ -8,11 +8,11 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// cleanUpCancelled returns the error of its context if that has ended when the lock is granted, and releases the lock before, but with
-// the same context: nothing is sent. It needs a context that ends during an acquire.
+// cleanUpCancelled releases the lock and returns an error if its context has ended by the time the lock is granted. But it
+// releases with that same context, so nothing is sent. It needs a context that ends during an acquire.
 var cleanUpCancelled = clients.Lock{
 	Name:  "single-clean-up-cancelled",
-	About: "single, which releases a lease that arrives too late under the context that has ended",
+	About: "single, which releases a lease that arrives too late with the context that has ended",
 	Like:  []string{"single"},
 	New: func(env clients.Env) clients.Locker {
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {

@@ -4,8 +4,8 @@ import (
 	"lockstep/clients"
 )
 
-// firstThree uses only the first three nodes, as if somebody had added two and forgotten to tell the lock. It needs two of the first three
-// to be down.
+// firstThree uses only the first three nodes, as if two nodes had been added, and the lock not reconfigured. It needs two of the
+// first three to be down.
 var firstThree = clients.Lock{
 	Name:  "redlock-first-three",
 	About: "Redlock on the first three of the nodes",

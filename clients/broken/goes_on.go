@@ -8,8 +8,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// goesOn returns when its context ends, but the goroutine that it has started for the request goes on, and nobody releases the lock
-// that it gets. It needs a context that ends during an acquire.
+// goesOn returns when its context ends. But its goroutine for the request goes on, and nobody releases the lock that it gets. It
+// needs a context that ends during an acquire.
 var goesOn = clients.Lock{
 	Name:  "single-goes-on",
 	About: "single, which does not wait for the reply when its context ends, and forgets the lock that it may get",

@@ -7,8 +7,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// leastPeriod renews every third of the TTL, but not more often than every five seconds, to spare the nodes: a lease of less than that is
-// over before its first renewal. It needs a short TTL, and work that takes longer.
+// leastPeriod renews every third of the TTL, but at most every five seconds, to spare the nodes. A shorter lease is over before
+// its first renewal. It needs a short TTL, and work that takes longer.
 var leastPeriod = clients.Lock{
 	Name:  "watchdog-least-period",
 	About: "watchdog that renews every 5 s at most, whatever the TTL",

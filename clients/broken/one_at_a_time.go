@@ -10,8 +10,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// oneAtATime asks no node while a goroutine of its process has a lease, whatever the name of its lock. It needs a client that asks for
-// two locks.
+// oneAtATime asks no node while a goroutine of its process has a lease, whatever the name of its lock. It needs a client that
+// asks for two locks.
 var oneAtATime = clients.Lock{
 	Name:  "single-one-at-a-time",
 	About: "single, which refuses every name while its process has a lease",

@@ -9,7 +9,7 @@ import (
 )
 
 // renewRecreatesLate renews by a script that sets the key again if it is gone, but only while the lease lasts, and stops before a
-// release. A renewal may arrive nevertheless when the lease has been given back. It needs a renewal that takes longer than the lock
+// release. But a renewal that was sent before may arrive after the release. It needs a renewal that takes longer than the lock
 // waits for its reply.
 var renewRecreatesLate = clients.Lock{
 	Name:  "watchdog-recreates-late",

@@ -10,9 +10,9 @@ import (
 	"lockstep/clients"
 )
 
-// waitOwnClient is single-wait that sends WAIT by a client of its own, as for all commands that block. WAIT answers for what was written
-// before the last command of its connection, so it waits only the first time, when the connection is new. It needs a client that has had
-// the lock before, and replicas out of reach.
+// waitOwnClient is single-wait with a separate client for WAIT, because WAIT blocks. WAIT covers what was written before the
+// previous command of its connection. So it covers the lock only the first time, when the connection is new. It needs a client
+// that has had the lock before, and replicas out of reach.
 var waitOwnClient = clients.Lock{
 	Name:  "single-wait-own-client",
 	About: "single-wait with a client that it uses for WAIT only",
@@ -22,8 +22,8 @@ var waitOwnClient = clients.Lock{
 	},
 }
 
-// waitLeaves is single-wait that refuses a lock which no replica has acknowledged, and leaves its key. It needs replicas out of reach, and
-// another client that asks when they are back.
+// waitLeaves is single-wait that refuses a lock which no replica has acknowledged, but leaves its key on the node. It needs
+// replicas out of reach, and another client that asks when they are back.
 var waitLeaves = clients.Lock{
 	Name:  "single-wait-leaves",
 	About: "single-wait that leaves the key if no replica acknowledges it",

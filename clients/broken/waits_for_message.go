@@ -12,8 +12,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// waitsForMessage waits for the message that a release publishes, and for nothing else. Nobody publishes that the key of a client that
-// crashed has ended, nor again what was published between the refusal and the subscription.
+// waitsForMessage waits for the message that a release publishes, and for nothing else. But nothing is published when the key of
+// a crashed client expires, and a message published between the refusal and the subscription is missed.
 var waitsForMessage = clients.Lock{
 	Name:  "single-waits-for-message",
 	About: "single, which waits for a message that the release publishes, however long that takes",

@@ -12,9 +12,9 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// wokenOwns has waiters wait by BLPOP for an element that a release pushes, and takes the element for the lock: who gets it sets the key
-// without NX. But the element may be left from a release for which nobody waited, while somebody else has the key, and a waiter that is
-// late finds that the key of another has been set meanwhile. It needs a release before the lease that is broken.
+// wokenOwns has waiters wait by BLPOP for an element that a release pushes, and takes the element for the lock: whoever gets it
+// sets the key without NX. But the element may be left from a release for which nobody waited, while another client has the key.
+// Or another client may set the key before a slow waiter does. It needs a release before the lease that is broken.
 var wokenOwns = clients.Lock{
 	Name:  "single-woken-owns",
 	About: "single, which waits by BLPOP for an element that the release pushes, and then sets the key without NX",

@@ -18,8 +18,8 @@ import (
 	"lockstep/sim/history"
 )
 
-// on runs f as the lane of client c1, whose lock is a program, in a world with faults. The first fault comes after 100 ms, and each further
-// one 100 ms later.
+// on runs f as the lane of client c1, whose lock is a program, in a world with faults. The first fault comes after 100 ms, and
+// each further one 100 ms later.
 func on(t *testing.T, module string, seed uint64, faults []history.Fault, f func(ctx context.Context, w *sim.World, p *sim.Process, l clients.Locker)) {
 	t.Helper()
 	build, err := Find(clients.WasmPrefix + module)
@@ -29,7 +29,7 @@ func on(t *testing.T, module string, seed uint64, faults []history.Fault, f func
 	err = sim.Bubble(func() {
 		w := sim.NewWorld(sim.Config{Seed: seed})
 		defer w.Close()
-		addrs := []string{w.Serve("n1", echo{}).Addr(), "10.0.0.9:1"} // nobody has the second
+		addrs := []string{w.Serve("n1", echo{}).Addr(), "10.0.0.9:1"} // nothing listens on the second
 		p := w.Process("c1")
 		for i, f := range faults {
 			w.Plan(time.Duration(i+1)*100*time.Millisecond, f)
@@ -139,7 +139,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// Reading and writing wait, also for the connection to open, unless the program asks for something else.
+// Reads and writes block, also until the connection is open, unless the program asks for something else.
 func TestConnections(t *testing.T) {
 	parrot := fromc.Compile(t, "parrot.wasm", "testdata/parrot.c")
 	on(t, parrot, 1, nil, func(ctx context.Context, w *sim.World, _ *sim.Process, l clients.Locker) {
@@ -210,7 +210,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// If its process crashes, a program ends in the middle of what it does, and nothing is wrong with it.
+// If its process crashes, a program ends in the middle of what it does, which is not its fault.
 func TestCrash(t *testing.T) {
 	parrot := fromc.Compile(t, "parrot.wasm", "testdata/parrot.c")
 	on(t, parrot, 1, []history.Fault{history.Crash{Process: "c1"}}, func(ctx context.Context, _ *sim.World, _ *sim.Process, l clients.Locker) {
@@ -296,7 +296,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A module that is built again is loaded again.
+// If the file of a module changes, it is loaded again.
 func TestFindAgain(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock.wasm")
 	good := module("\x01\x04\x01\x60\x00\x00" + "\x03\x02\x01\x00" + "\x05\x03\x01\x00\x01" + "\x07\x13\x02\x06_start\x00\x00\x06memory\x02\x00" + "\x0a\x04\x01\x02\x00\x0b")

@@ -53,7 +53,7 @@ func (l *lock) Close() error {
 	return nil
 }
 
-// ask puts a request to the program, and returns its answer, split into the first word and the rest.
+// ask sends a request to the program, and returns its answer, split into the first word and the rest.
 func (l *lock) ask(ctx context.Context, request string) (word, rest string, err error) {
 	if l.err != nil {
 		return "", "", l.Err()
@@ -99,7 +99,7 @@ func (l *lock) ended() error {
 	return nil
 }
 
-// nonsense ends a program whose answer nobody understands.
+// nonsense ends a program that has given an invalid answer.
 func (l *lock) nonsense(request, word, rest, want string) error {
 	l.stop()
 	l.err = fmt.Errorf("it answered %q with %s: %s", request, quoted([]byte(strings.TrimSpace(word+" "+rest))), want)
@@ -144,7 +144,7 @@ func unknown(why string) error {
 	return errors.New(why)
 }
 
-// lease is a [clients.Lease]. That the program cannot extend leases turns out when it is asked to.
+// lease is a [clients.Lease]. Whether the program can extend leases is known only once it is asked to.
 type lease struct {
 	lock  *lock
 	name  string
@@ -158,7 +158,7 @@ type fencedLease struct {
 
 func (l *fencedLease) Fence() int64 { return l.fence }
 
-// farEnd is how far in the future the end of a lease can be. One that is further is probably a reading of the wrong clock.
+// farEnd is how far in the future the end of a lease can be. A later end is probably a reading of the wrong clock.
 const farEnd = 10 * 365 * 24 * time.Hour
 
 // ends reads what follows ok: [END [FENCE]].

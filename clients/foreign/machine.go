@@ -18,13 +18,14 @@ import (
 	"lockstep/sim/wasm"
 )
 
-// machine is what the program of a lock sees: the clocks and the network of an Env. Its standard input and output lead to a lock.
+// machine is what the program of a lock sees: the clocks and the network of an Env. Its standard input carries requests, and its
+// standard output answers.
 //
-// The program and the lane of its client never run at the same time: the lane waits for an answer, and gets it when the program waits. So
-// which of them is first does not depend on the Go scheduler.
+// The program and the lane of its client never run at the same time: the lane waits for an answer, and gets it when the program
+// waits. So their order does not depend on the Go scheduler.
 type machine struct {
 	env     clients.Env
-	start   time.Time // what the steady clock showed then
+	start   time.Time // what the steady clock showed when the program started
 	ctx     context.Context
 	stop    func()
 	wake    chan struct{}
@@ -33,11 +34,11 @@ type machine struct {
 	replies chan string
 
 	mu      sync.Mutex
-	request []byte // what the program has not read of it
+	request []byte // what the program has not read of the request
 	asked   string // the request that it has not answered
 	line    []byte // the line that it is writing
 	answer  *string
-	broken  error // what it did that the protocol forbids
+	broken  error // how it violated the protocol
 }
 
 func newMachine(env clients.Env) *machine {
@@ -84,7 +85,7 @@ func (m *machine) nudge() {
 	}
 }
 
-// put gives a request to the program.
+// put makes a request available on standard input.
 func (m *machine) put(request string) {
 	m.mu.Lock()
 	m.request, m.asked = []byte(request+"\n"), request
@@ -92,7 +93,7 @@ func (m *machine) put(request string) {
 	m.nudge()
 }
 
-// breaks ends the program for something that the protocol forbids. The caller holds mu.
+// breaks ends the program, because it has violated the protocol. The caller holds mu.
 func (m *machine) breaks(format string, a ...any) {
 	if m.broken == nil {
 		m.broken = fmt.Errorf(format, a...)

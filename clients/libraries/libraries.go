@@ -18,8 +18,8 @@ import (
 type Lock struct {
 	clients.Lock        // its Like is required
 	Module       string // the path of the Go module
-	// Restless libraries are nondeterministic in native runs: they draw from randomness that cannot be seeded, or leave the order of simultaneous actions to the Go
-	// scheduler: these runs are not reproducible to the byte. Runs with guests are.
+	// Restless libraries are nondeterministic in native runs: they draw from randomness that cannot be seeded, or leave the order
+	// of simultaneous actions to the Go scheduler. These runs cannot be repeated to the byte; runs with guests can.
 	Restless bool
 }
 

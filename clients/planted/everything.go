@@ -8,8 +8,8 @@ import (
 	"lockstep/clients"
 )
 
-// NewEverything makes a lock that does all that a native run cannot control: it reads dates, waits by timers, tickers and contexts of package
-// time, draws from math/rand/v2, and takes either of two cases of a select that are ready.
+// NewEverything makes a lock that does all that a native run cannot control: it reads dates, waits by timers, tickers and
+// contexts of package time, draws from math/rand/v2, and takes either of two cases of a select that are ready.
 func NewEverything(env clients.Env) clients.Locker {
 	return everything{ByPackageTime(NewToy)(env).(*toy)}
 }

@@ -11,8 +11,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// queue serves waiters in the order in which they came, as Redisson's fair lock does: a list has the order, and a sorted set says until
-// when each waiter counts. Whoever asks removes the waiters whose time has passed.
+// queue serves waiters in the order in which they came, as Redisson's fair lock does: a list has the order, and a sorted set says
+// until when each waiter counts. Whoever asks removes the waiters whose time has passed.
 var queue = clients.Lock{
 	Name:  "single-queue",
 	About: "single, with waiters in a list and their ends in a sorted set",
@@ -50,7 +50,7 @@ var queue = clients.Lock{
 const (
 	queueTries    = 3
 	queuePause    = 100 * time.Millisecond
-	queuePatience = time.Second // for how long a waiter counts that does not ask again
+	queuePatience = time.Second // for how long a waiter counts after it has asked
 )
 
 var (

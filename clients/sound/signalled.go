@@ -12,9 +12,9 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// signalled waits for at most a second until the lock is free, as python-redis-lock does: a release pushes to a list, and waiters wait for
-// an element by BLPOP. Whoever gets it asks for the lock as others do. The element is only a hint: it may be left from a release for which
-// nobody waited, or be lost with the connection of a waiter. Then the timeout of BLPOP wakes the others.
+// signalled waits for at most a second until the lock is free, as python-redis-lock does: a release pushes to a list, and waiters
+// wait for an element by BLPOP. Whoever gets it asks for the lock as others do. The element is only a hint: it may be left from a
+// release for which nobody waited, or be lost with the connection of a waiter. Then the timeout of BLPOP wakes the others.
 var signalled = clients.Lock{
 	Name:  "single-signalled",
 	About: "single, which waits by BLPOP for an element that the release pushes",

@@ -11,9 +11,9 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// subscribed waits for at most a second until the lock is free, as Redisson does: it subscribes to a channel on which a release publishes,
-// and asks again when it hears a message. It subscribes before it asks again, so it misses no release, and asks at the end of the key as
-// well, since nobody publishes that.
+// subscribed waits for at most a second until the lock is free, as Redisson does: it subscribes to a channel on which a release
+// publishes, and asks again when it hears a message. It subscribes before it asks again, so it misses no release. It also asks
+// when the key expires, since nothing is published then.
 var subscribed = clients.Lock{
 	Name:  "single-subscribed",
 	About: "single, which waits for a message that the release publishes, or for the end of the key",

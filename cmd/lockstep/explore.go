@@ -356,8 +356,8 @@ func (f *exploreFlags) start(s *search.Search) (stop func(), err error) {
 // taskLimit is how long a worker may take for a task, which is some hundred runs.
 const taskLimit = 2 * time.Minute
 
-// search makes the bounded search, then the random one, as asked, and prints their results. The nearest of the locks that this one is
-// like, if there is one, is the reference.
+// search makes the bounded search, then the random one, as asked, and prints their results. The nearest of the locks that this
+// one is like, if there is one, is the reference.
 func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Workload, like []string) error {
 	stop, err := f.start(s)
 	if err != nil {
@@ -399,8 +399,8 @@ func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Work
 	return r.status()
 }
 
-// nearest is the first lock that the workload suits, or else the first: beyond its TTL, a lock that renews cannot be compared with one
-// that does not.
+// nearest is the first lock that the workload suits, or else the first: beyond its TTL, a lock that renews cannot be compared
+// with one that does not.
 func nearest(like []string, of search.Workload) string {
 	return like[max(slices.IndexFunc(like, of.Suits), 0)]
 }

@@ -201,8 +201,8 @@ func example(f search.Found) counterexample {
 	return counterexample{Failing: f.Failing, Broke: f.Broke, Perturbations: len(f.Plan), Plan: f.Plan, Seed: f.Seed}
 }
 
-// tell shrinks and prints a failure, and saves it if --out is given. After an interruption there is no time for shrinking. Of a failure that
-// the reference does not share, it also says whether the reference fails in the smallest run.
+// tell shrinks and prints a failure, and saves it if --out is given. After an interruption there is no time for shrinking. Of a
+// failure that the reference does not share, it also says whether the reference fails in the smallest run.
 func (r *explored) tell(ctx context.Context, f search.Found, worse bool) (c counterexample, err error) {
 	c = example(f)
 	switch {
@@ -246,7 +246,7 @@ func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *sear
 		fmt.Fprintf(r.w, "\n%s", small.Scenario.Runs[0].Golden)
 	}
 	if c.Spared {
-		printWrapped(r.w, r.reference()+" violates the same in this run; under the plan as it was found, chance spared it")
+		printWrapped(r.w, r.reference()+" violates the same in this run; it survived the original plan only by chance")
 	}
 	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", operand(cmp.Or(c.File, c.Token)))
 	return kept

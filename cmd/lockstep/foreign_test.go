@@ -30,8 +30,8 @@ func ofJSON(t *testing.T, out string) (all []earlier) {
 	return all
 }
 
-// The example in C comes out in each run of the lock "single" as that does, with the same seed with the same trace: in one process, which
-// compares every tenth run, and in two.
+// In each run of the lock "single" the example in C has the same verdict as that, and with the same seed the same trace: in one
+// process, which compares every tenth run, and in two.
 func TestLockInC(t *testing.T) {
 	args := []string{"run", "--json", "--lock", clients.WasmPrefix + fromc.Compile(t, "single.wasm", inC)}
 	if testing.Short() {
@@ -66,7 +66,7 @@ func TestLockInCIsNoGuest(t *testing.T) {
 	}
 }
 
-// From the same source with another release: the run for such releases finds it, and says why.
+// The same source compiled with a broken release: the run for such releases finds the mistake, and says why.
 func TestBrokenLockInC(t *testing.T) {
 	lock := clients.WasmPrefix + fromc.Compile(t, "broken.wasm", inC, "-DBROKEN")
 	out, _, code := outputs(t, "run", "-v", "--lock", lock, "release-race/single")
@@ -132,7 +132,7 @@ func TestLockInCOnRedis(t *testing.T) {
 	}
 }
 
-// If a program is no lock, its runs prove nothing, one line says why, and all other runs are made.
+// If a program is not a lock, its runs prove nothing, one line says why, and all other runs are made.
 func TestBadLocksInC(t *testing.T) {
 	for bad, want := range map[string]string{
 		"EXITS":        "it exited with status 0, but must answer requests until it is ended",
@@ -181,7 +181,7 @@ func TestBadLocksInC(t *testing.T) {
 	}
 }
 
-// A file that is no program is refused at once, by every command that takes a lock.
+// A file that is not a program is refused at once by every command that takes a lock.
 func TestNoLockInFile(t *testing.T) {
 	for _, args := range [][]string{
 		{"run", "--lock", "single,wasm:./none.wasm", "release-race"},

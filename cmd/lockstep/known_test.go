@@ -9,9 +9,9 @@ import (
 	"lockstep/scenarios/search"
 )
 
-// A library has the workloads of all locks that it is like, and in each workload it is compared with the first lock that the workload
-// suits: rueidislock is like single and renews its leases. A lock of the literature has its own workloads: a watchdog is like single, and
-// still works beyond its TTL.
+// A library has the workloads of all locks that it is like, and in each workload it is compared with the first lock that the
+// workload suits: rueidislock is like single and renews its leases. A lock of the literature has its own workloads: a watchdog is
+// like single, and still works beyond its TTL.
 func TestWorkloadsOfLock(t *testing.T) {
 	k := known{locks: clients.Locks(), libraries: libraries.Locks()}
 	for _, test := range []struct {

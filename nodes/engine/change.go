@@ -32,8 +32,8 @@ type Change struct {
 	Command string
 	// Collection says that the key is, or was if it is gone, a hash, a list, a set or a sorted set.
 	Collection bool
-	// Waiter is the connection that waited for the change, in BLPOP or BRPOP. It is nil if the change was made by the command that was
-	// last given to [Session.Feed].
+	// Waiter is the connection that waited for the change, in BLPOP or BRPOP. It is nil if the change was made by the command
+	// that was last given to [Session.Feed].
 	Waiter *Session
 }
 

@@ -156,8 +156,8 @@ var commands = byName(
 	command{name: "PUNSUBSCRIBE", arity: -1, noScript: true, run: runUnsubscribe},
 )
 
-// unsimulated are the commands of redis-server 7 that a node refuses: random ones, those of an administrator, and those that no lock
-// was seen to use.
+// unsimulated are the commands of redis-server 7 that a node refuses: those with random results, those for administrators, and
+// those that no known lock uses.
 var unsimulated = strings.Fields(`
 	ACL ASKING BGREWRITEAOF BGSAVE BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS BLMOVE BLMPOP BRPOPLPUSH BZMPOP
 	BZPOPMAX BZPOPMIN COMMAND CONFIG COPY DEBUG DUMP FAILOVER FCALL FCALL_RO FUNCTION GEOADD GEODIST

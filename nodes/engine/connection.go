@@ -6,7 +6,7 @@ func runPing(r *Redis, s *Session, _ *command, args []string) {
 	switch {
 	case len(args) > 2:
 		r.out.Fail("ERR wrong number of arguments for 'ping' command")
-	case !s.resp3() && r.pubsub.count(s) > 0: // in the form of a message
+	case !s.resp3() && r.pubsub.count(s) > 0: // the reply has the form of a message
 		r.out.Array(2)
 		r.out.Bulk("pong")
 		r.out.Bulk(strings.Join(args[1:], ""))

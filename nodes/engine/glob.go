@@ -2,7 +2,7 @@ package engine
 
 import "strings"
 
-// matches reports whether a text matches a pattern of PSUBSCRIBE, as stringmatchlen in util.c of redis-server decides.
+// matches reports whether a text matches a pattern of PSUBSCRIBE, as stringmatchlen in redis-server's util.c does.
 func matches(pattern, text string) bool {
 	for pattern != "" && text != "" {
 		switch pattern[0] {
@@ -35,8 +35,8 @@ func matches(pattern, text string) bool {
 	return text == "" && strings.TrimLeft(pattern, "*") == ""
 }
 
-// class reports whether a character is in the class at the start of a pattern, after the bracket, and returns the pattern from the last
-// character of the class on. A class that is not closed ends with the pattern.
+// class reports whether a character is in the class with which a pattern starts, after the opening bracket. It also returns the
+// rest of the pattern, from the closing bracket on. A class without one ends where the pattern does.
 func class(pattern string, c byte) (in bool, last string) {
 	not := strings.HasPrefix(pattern, "^")
 	if not {

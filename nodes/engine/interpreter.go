@@ -212,7 +212,7 @@ func (in *interpreter) command(l *lua.LState) lua.LValue {
 		return luaError(l, "ERR Wrong number of args calling Redis command from script")
 	case c.noScript:
 		return luaError(l, "ERR This Redis command is not allowed from script")
-	case run.readOnly && (c.write || c.name == "PUBLISH"): // which is sent to replicas
+	case run.readOnly && (c.write || c.name == "PUBLISH"): // PUBLISH is sent to replicas
 		return luaError(l, "ERR Write commands are not allowed from read-only scripts.")
 	}
 	if refusal := r.forbids(run.session, c, args); refusal != "" {

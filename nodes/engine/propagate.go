@@ -26,7 +26,8 @@ type effects struct {
 	n    int
 	// expired counts the effects of keys that expired, which Redis does not count as changes.
 	expired int
-	// published counts those that are PUBLISH. They are for replicas only, and are in a log only if they are in a unit with others.
+	// published counts those that are PUBLISH. They are meant for replicas, and are in a log only if they are in a unit with
+	// other commands.
 	published int
 	// logs says that effects are collected. They are not while a replica applies those of its primary.
 	logs bool

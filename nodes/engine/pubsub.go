@@ -5,24 +5,25 @@ import (
 	"strings"
 )
 
-// Publish and subscribe. A message goes to the connections that are subscribed to its channel, in the order in which they subscribed,
-// and then to those that are subscribed to a pattern that matches. It is kept nowhere: whoever is not connected misses it.
+// Publish and subscribe. A message goes to the connections that are subscribed to its channel, in the order in which they
+// subscribed, and then to those that are subscribed to a pattern that matches. It is not stored: whoever is not connected misses
+// it.
 //
 // The following behaviour of redis-server 7.0 may surprise readers of its documentation:
 //   - A client that publishes to itself gets the message before the reply to PUBLISH, even inside EXEC, where it comes between two
 //     elements of the array.
 //   - A primary sends PUBLISH to its replicas, whose subscribers get the message too, but does not write it to disk. On a replica
 //     anybody may publish, to the subscribers of that replica. In a cluster the message goes to the subscribers of all nodes.
-//   - A subscription belongs to a connection. It outlasts a change of the node's role, so a subscriber of a primary that was
-//     replaced may wait for messages that others get.
+//   - A subscription belongs to a connection. It outlasts a change of the node's role. So a subscriber of a primary that was
+//     replaced may wait for messages that only subscribers of the new primary get.
 
-// pubsub is who is subscribed to what.
+// pubsub records who is subscribed to what.
 type pubsub struct {
 	channels, patterns topics
 	spread             func(channel, message string)
 }
 
-// topics are channels or patterns that have subscribers, in the order in which they got the first.
+// topics are channels or patterns that have subscribers, in the order in which each got its first subscriber.
 type topics []*topic
 
 type topic struct {
@@ -30,7 +31,7 @@ type topic struct {
 	subscribers []*Session
 }
 
-// OnPublish sets the function that is told what clients of a node of a cluster publish, so that the other nodes can
+// OnPublish sets the function that receives what clients publish on a node of a cluster, so that the other nodes can
 // [Redis.Publish] it. The function must not call back into the node.
 func (r *Redis) OnPublish(f func(channel, message string)) { r.pubsub.spread = f }
 
@@ -48,7 +49,7 @@ func (p *pubsub) leave(s *Session) {
 // count returns the number of channels and patterns to which a connection is subscribed.
 func (p *pubsub) count(s *Session) int { return len(p.channels.of(s)) + len(p.patterns.of(s)) }
 
-// of returns the names of those to which a connection is subscribed.
+// of returns the names of the topics to which a connection is subscribed.
 func (l topics) of(s *Session) (names []string) {
 	for _, t := range l {
 		if slices.Contains(t.subscribers, s) {
@@ -153,7 +154,7 @@ func runPublish(r *Redis, _ *Session, _ *command, args []string) {
 	r.out.Integer(receivers)
 }
 
-// Publish sends a message to the subscribers of a channel on this node, and returns how many times.
+// Publish sends a message to the subscribers of a channel on this node, and returns how many copies it sent.
 func (r *Redis) Publish(channel, message string) (receivers int64) {
 	for _, t := range r.pubsub.channels {
 		if t.name != channel {
@@ -195,7 +196,7 @@ func (r *Redis) deliver(s *Session, words ...string) {
 	}
 }
 
-// resp3 reports whether a connection speaks RESP3. While a script runs for it, its peer does not.
+// resp3 reports whether a connection speaks RESP3. While a script runs for it, its peer is set to RESP2.
 func (s *Session) resp3() bool {
 	if script := s.redis.script; script != nil && script.session == s {
 		return script.resp3

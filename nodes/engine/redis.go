@@ -28,7 +28,8 @@ import (
 // everywhere (command.go). A differential test compares all of it with a real server.
 //
 // Known differences that remain:
-//   - WAIT, BLPOP and BRPOP reply a millisecond after their timeout; redis-server, if nothing else happens, up to a tenth of a second later.
+//   - WAIT, BLPOP and BRPOP reply a millisecond after their timeout. If nothing else happens, redis-server takes up to a tenth of
+//     a second longer.
 //   - The stream of effects has no SELECT and no PING, one DEL per key, and SET or DEL where redis-server sends INCR, APPEND,
 //     GETDEL, MSET or FLUSHALL unchanged. So offsets differ.
 //   - A full synchronization takes no time, nor does a snapshot, nor an fsync, except with [AOFEverysecSlow].

@@ -31,8 +31,8 @@ type tracking struct {
 	own      Replies // messages to the current session, which it gets after the reply
 }
 
-// OnPush sets the function that receives the messages to a connection that are no replies: that a key which it has read has changed,
-// or what was published on a channel to which it has subscribed. The function must not call back into the node.
+// OnPush sets the function that receives the messages to a connection that are not replies: that a key which the connection has
+// read has changed, or what was published on a channel to which it is subscribed. The function must not call back into the node.
 func (r *Redis) OnPush(f func(s *Session, message []byte)) { r.push = f }
 
 // tracks is what a connection has requested with CLIENT TRACKING.

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Commands that wait: WAIT, for replicas that acknowledge, and BLPOP and BRPOP, for lists that get an element. Timeouts are points in
-// time by the wall clock, as in redis-server: a jump forward ends a wait.
+// Commands that wait: WAIT, for replicas that acknowledge, and BLPOP and BRPOP, for lists that get an element. Timeouts are
+// points in time by the wall clock, as in redis-server: a jump forward ends a wait.
 
 // A waiter is a session that waits.
 type waiter struct {
@@ -27,9 +27,9 @@ type waiter struct {
 // waiting is what a node knows of sessions that wait.
 type waiting struct {
 	waiters []waiter   // in the order in which they began
-	ready   []string   // lists that have been made, for which somebody may wait
-	served  []*Session // those whose wait is over, but whose input since then has to wait for the end of the current one
-	// turn is the waiter that gets an element of a list. The command that runs is that of another session.
+	ready   []string   // lists that were created, and for which somebody may wait
+	served  []*Session // their wait is over; what they have sent since is run after the current input
+	// turn is the waiter that gets an element of a list, while the command of another session runs.
 	turn *Session
 
 	wantAck bool // GETACK must be sent
@@ -47,9 +47,10 @@ const (
 	wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
 )
 
-// OnReply sets the function that receives delayed replies: those of WAIT, BLPOP and BRPOP. After it has sent the reply, if there is one, it
-// must call [Session.Feed] with nothing, so that commands that arrived meanwhile run, or, if the session is closed, close the connection.
-// Without such a function these commands do not wait: WAIT replies with the acknowledgements so far, the others with nothing.
+// OnReply sets the function that receives delayed replies: those of WAIT, BLPOP and BRPOP. After it has sent the reply, if there
+// is one, it must call [Session.Feed] with nothing, so that commands that arrived meanwhile run, or, if the session is closed,
+// close the connection. Without such a function these commands do not wait: WAIT replies with the acknowledgements so far, the
+// others with null.
 func (r *Redis) OnReply(f func(s *Session, reply []byte)) { r.reply = f }
 
 func runWait(r *Redis, s *Session, _ *command, args []string) {
@@ -79,7 +80,7 @@ func runWait(r *Redis, s *Session, _ *command, args []string) {
 	r.wantAck = true
 }
 
-// runBlockingPop is BLPOP and BRPOP. An element that is there is popped at once, and inside a transaction nobody waits.
+// runBlockingPop is BLPOP and BRPOP. If there is an element, it is popped at once. Inside a transaction nobody waits.
 func runBlockingPop(r *Redis, s *Session, c *command, args []string) {
 	keys := args[1 : len(args)-1]
 	timeout, refusal := parseTimeout(args[len(args)-1])
@@ -138,15 +139,15 @@ func (r *Redis) wait(w waiter, timeout int64) {
 	r.waiters = append(r.waiters, w)
 }
 
-// made notes that a list was made, or made again.
+// made notes that a list was created, or deleted and created again.
 func (r *Redis) made(key string) {
 	if !slices.Contains(r.ready, key) && slices.ContainsFunc(r.waiters, func(w waiter) bool { return slices.Contains(w.keys, key) }) {
 		r.ready = append(r.ready, key)
 	}
 }
 
-// serve gives the elements of lists that the last command, script or transaction has made to those who wait for them, first to the
-// one that began to wait first. Each element that is popped is a command of its own, of the client that waited.
+// serve gives elements of the lists that the last command, script or transaction created to those who wait for them; who has
+// waited longest comes first. Each pop is a command of its own, by the client that waited.
 func (r *Redis) serve() {
 	for len(r.ready) > 0 {
 		key := r.ready[0]

@@ -74,7 +74,7 @@ func (c *crowd) send(i int, commands ...string) (node, redis []string) {
 	if _, err := c.real[i].Conn.Write(data); err != nil {
 		c.t.Fatal(err)
 	}
-	// Whatever the server read before these, or at the same time, it has answered before it answers the last of them.
+	// By the time the server answers the last of these, it has answered everything that it read before or with them.
 	for range 3 {
 		c.fence.Do("PING")
 	}
@@ -107,8 +107,8 @@ var (
 	runOfMessages  = regexp.MustCompile("(?:" + patternMessage.String() + ")+")
 )
 
-// orderless sorts what redis-server sends in the order of its hash tables: messages by several patterns, and the names in replies about
-// all subscriptions.
+// orderless sorts what redis-server sends in the order of its hash tables: messages by several patterns, and the names in replies
+// about all subscriptions.
 func orderless(data string) string {
 	data = runOfMessages.ReplaceAllStringFunc(data, func(run string) string {
 		messages := patternMessage.FindAllString(run, -1)
@@ -144,8 +144,8 @@ var waitingOps = []string{
 	"MULTI", "EXEC", "EXEC", "DISCARD", "WATCH L", "CLIENT TRACKING ON", "CLIENT TRACKING ON NOLOOP", "CLIENT TRACKING OFF", "TYPE L",
 }
 
-// TestWaitingIsLikeRedis has four clients do the same on a node and on redis-server, some of which wait or listen, and compares byte by
-// byte what each receives after each step. A step is up to three commands of one client that arrive at once.
+// TestWaitingIsLikeRedis has four clients, some of which wait or listen, do the same on a node and on redis-server. It compares
+// byte by byte what each receives after each step. A step is up to three commands of one client that arrive at once.
 func TestWaitingIsLikeRedis(t *testing.T) {
 	server := redistest.Start(t)
 	seen := map[string]int{}
@@ -171,7 +171,8 @@ func TestWaitingIsLikeRedis(t *testing.T) {
 					}
 				}
 				commands = append(commands, text)
-				// What a client sends while it waits is run here before, and in redis-server after, the reply to the command that ends the wait.
+				// What a client sends while it waits runs before the reply to the command that ends the wait; in redis-server,
+				// after it.
 				if strings.HasPrefix(strings.ToUpper(text), "B") {
 					break
 				}
@@ -325,7 +326,7 @@ func TestWhoWasServed(t *testing.T) {
 	}
 }
 
-// Who has gone is neither served nor told anything, nor is anybody after a restart.
+// A client that has gone is neither served nor told anything. After a restart, nobody is.
 func TestWaitingEnds(t *testing.T) {
 	r, _ := newNode(t)
 	told := map[string]string{}
@@ -358,7 +359,7 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-// PUBLISH alone is no change that a disk keeps.
+// PUBLISH alone is not written to disk.
 func TestPublishIsNotLogged(t *testing.T) {
 	r, _ := newNode(t)
 	r.Persist(AOFEverysec)

@@ -18,9 +18,9 @@ import (
 // history. Each method except those for clocks, Steady and Until sends a request to that process and waits for the answer. So a
 // fault that is due after one step happens before the next: the client is stopped or killed while it waits.
 //
-// The clocks of a client process are those of the machine, corrected by the faults of the run; its network is the machine's. In a program
-// that was made by [packagetime.Build] they are those of package time, which the faults set. When
-// the process at the other end ends, so does this one.
+// The clocks of a client process are those of the machine, corrected by the faults of the run; its network is the machine's. In a
+// program that was made by [packagetime.Build] they are those of package time, which the faults set. When the process at the
+// other end ends, so does this one.
 type Host struct {
 	start  time.Time // of the run
 	clocks *hostClocks

@@ -26,8 +26,8 @@ type hostClocks struct {
 
 	mu     sync.Mutex        // guards the fields below
 	start  time.Time         // of the run
-	began  int64             // the same by [packagetime.Machine]
-	asked  packagetime.Reads // before the last fault
+	began  int64             // the start, as a reading of [packagetime.Machine]
+	asked  packagetime.Reads // readings before the last fault
 	nr     int
 	now    history.Clock
 	unmet  []int
@@ -77,8 +77,8 @@ func (k *hostClocks) noticed(reads bool) {
 	}
 }
 
-// report reports faults of package time that have had an effect: since they were injected, the process has read the wall clock, as every
-// time.Now does. Package time itself must not wait for the report.
+// report reports the faults of package time that have had an effect: those after which the process has read the wall clock, as
+// every time.Now does. Package time itself must not wait for the report.
 func (k *hostClocks) report() {
 	if !packagetime.Own() {
 		return

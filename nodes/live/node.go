@@ -175,7 +175,7 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 	if pushes(word) || word == "CLIENT" && len(m.cmd) > 1 && strings.EqualFold(m.cmd[1], "REPLY") {
 		n.refused(r.client.name, word)
 		return []byte("-ERR " + word + " is a command of redis-server that Lockstep cannot follow: its replies come unasked or late, or not at all. " +
-			"A run with it must be simulated; simulated nodes have SUBSCRIBE, PSUBSCRIBE, BLPOP and BRPOP\r\n"), nil
+			"Of these commands, simulated nodes have SUBSCRIBE, PSUBSCRIBE, BLPOP and BRPOP\r\n"), nil
 	}
 	n.expire()
 	n.relay, n.request = r, m
@@ -215,7 +215,7 @@ func (n *realNode) serve(r *relay, m *message) (reply []byte, err error) {
 }
 
 // pushes reports whether a command does not have exactly one immediate reply, so that requests and replies would no longer match,
-// or all others would have to wait. A simulated node has some of them, because no goroutine of it waits.
+// or all others would have to wait. A simulated node has some of these commands, because there nothing has to wait.
 func pushes(word string) bool {
 	switch word {
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR", "SYNC", "PSYNC",

@@ -75,7 +75,7 @@ func (t keyPrefix) keysOf(name string, cmd []string) (at []int, refusal string) 
 	case name == "AUTH":
 		return nil, "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
 	case pushes(name):
-		return nil, "ERR " + name + " is not sent to a server that is not Lockstep's: its replies come unasked or late, so a run with it must be simulated"
+		return nil, "ERR " + name + " is not sent to a server that is not Lockstep's: its replies come unasked or late. Of these commands, simulated nodes have SUBSCRIBE, PSUBSCRIBE, BLPOP and BRPOP"
 	case slices.Contains(keyless, name):
 		return nil, ""
 	case first == 0:

@@ -28,8 +28,8 @@ type change struct {
 	n        int
 }
 
-// changes puts the clocks of the process between package time and the runtime. Their number is checked, so a release of Go whose package
-// time is different is refused.
+// changes puts the clocks of the process between package time and the runtime. Build checks how often each text occurs, so it
+// refuses a release of Go whose package time is different.
 var changes = []change{
 	{"time/time.go", ":= runtimeNow()", ":= ownNow()", 1},
 	{"time/time.go", "runtimeNano()-startNano", "ownNano()-startNano", 2},
@@ -52,8 +52,8 @@ func Supported() error {
 	return nil
 }
 
-// Build compiles the package in the directory src, or its test, into the file target, with the given options of the go command. The first
-// call compiles the standard library, which takes up to a minute.
+// Build compiles the package in the directory src, or its test, into the file target, with the given options of the go command.
+// The first call compiles the standard library, which takes up to two minutes.
 func Build(ctx context.Context, src string, test bool, options []string, target string) error {
 	if err := Supported(); err != nil {
 		return err
@@ -105,11 +105,11 @@ func overlay(ctx context.Context, src, dir string) (file string, err error) {
 			}
 		}
 		if n := bytes.Count(files[path], []byte(c.old)); n != c.n {
-			return "", fmt.Errorf("%s has %q %d times, and it must be %d: the package time of this release of Go is not known", path, c.old, n, c.n)
+			return "", fmt.Errorf("%s contains %q %d times, not %d: Lockstep does not know the package time of this release of Go", path, c.old, n, c.n)
 		}
 		files[path] = bytes.ReplaceAll(files[path], []byte(c.old), []byte(c.new))
 	}
-	sum := sha256.Sum256(fmt.Append(nil, root, changes, string(added))) // for another release of Go, or of lockstep, another directory
+	sum := sha256.Sum256(fmt.Append(nil, root, changes, string(added))) // each release of Go and of Lockstep has its own directory
 	dir = filepath.Join(dir, fmt.Sprintf("packagetime-%x", sum[:6]))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err

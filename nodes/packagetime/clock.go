@@ -18,7 +18,8 @@ type clockError struct {
 	until  int64
 }
 
-// errorOf returns how wrong clocks are that show what c shows, in a run that began when the monotonic clock of the machine showed start.
+// errorOf returns the error of clocks that show what c shows, in a run that began when the machine's monotonic clock showed
+// start.
 func errorOf(c history.Clock, start int64) *clockError {
 	since := max(c.Since, c.Set)
 	e := &clockError{
@@ -36,8 +37,8 @@ func errorOf(c history.Clock, start int64) *clockError {
 // Reads says how often package time was asked for the wall clock, and how often for either clock or for a timer.
 type Reads struct{ Wall, Any int64 }
 
-// Wall is the wall clock of the process as package time shows it, without the reading of the steady clock, which package time would prefer.
-// Its timers are those of package time.
+// Wall is the wall clock of the process as package time shows it, without the monotonic reading, which package time would use
+// instead where it can. Its timers are those of package time.
 func Wall() clockwork.Clock { return wall{clockwork.NewRealClock()} }
 
 type wall struct{ clockwork.Clock }

@@ -11,7 +11,8 @@ import (
 // Own reports whether this program was made by [Build], so that its package time can be set.
 func Own() bool { return false }
 
-// Set makes package time show what c shows, in a run that began when [Machine] was start. Timers that are running keep their rate.
+// Set makes package time show what c shows, in a run that began when [Machine] returned start. Timers that are already running
+// keep their rate.
 func Set(history.Clock, int64) { panic("packagetime: the package time of this program cannot be set") }
 
 // ReadSoFar returns how often package time was asked.

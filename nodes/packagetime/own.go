@@ -19,7 +19,8 @@ var timeReads [2]atomic.Int64
 // Own reports whether this program was made by [Build], so that its package time can be set.
 func Own() bool { return true }
 
-// Set makes package time show what c shows, in a run that began when [Machine] was start. Timers that are running keep their rate.
+// Set makes package time show what c shows, in a run that began when [Machine] returned start. Timers that are already running
+// keep their rate.
 func Set(c history.Clock, start int64) { timeError.Store(errorOf(c, start)) }
 
 // ReadSoFar returns how often package time was asked.

@@ -23,7 +23,8 @@ type MatrixLock struct {
 	Module  string   `json:"module,omitempty"`
 	Version string   `json:"version,omitempty"`
 	Like    []string `json:"like,omitempty"` // the locks that it is compared with; none for a lock of the literature
-	// The native runs of restless locks may have a different result when they are made again, so their findings are kept apart from those of others.
+	// The native runs of restless locks may have a different result when they are made again, so their findings are kept apart
+	// from those of others.
 	Restless bool `json:"nondeterministic,omitempty"`
 }
 

@@ -27,7 +27,8 @@ const (
 	GuestsNever Guests = "never"
 )
 
-// settle applies the mode to the run. A foreign lock is already one to which the host is the whole machine. A run with guests is never restless: it can be repeated byte for byte, whatever the lock.
+// settle applies the mode to the run. A lock in another language needs no guests: its host is already its whole machine. A run
+// with guests is never restless: it can be repeated byte for byte, whatever the lock.
 func (c *Case) settle() {
 	if c.On == OnReal || clients.IsWasm(c.Run.Lock) {
 		c.Run.Guests = false

@@ -33,7 +33,8 @@ func work(ctx context.Context, w *clients.Worker, steps []script.Step, ttl time.
 	w.Exit()
 }
 
-// leftovers are what locks leave behind at the end of their clients' lanes: those that were not closed, and what made the run worthless.
+// leftovers are what remains at the end of the lanes: locks that were not closed, and errors because of which the run proves
+// nothing.
 type leftovers struct {
 	mu      sync.Mutex // lanes end concurrently
 	workers []*clients.Worker
@@ -84,7 +85,7 @@ func (l *leftovers) check(w *clients.Worker) {
 	}
 }
 
-// err returns the error of the lock of one client, if one failed: which one does not depend on whose lane ended first.
+// err returns an error if the locks of any clients failed. Which one does not depend on whose lane ended first.
 func (l *leftovers) err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

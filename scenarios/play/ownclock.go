@@ -24,8 +24,8 @@ var clocked = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// needsClocks reports whether the clients of a case need a package time that can be set: on real servers, if a fault sets the clock of one of
-// them. Locks of the literature need none, because they take their time from Env.
+// needsClocks reports whether the clients of a case need a package time that can be set. They do on real servers if a fault sets
+// the clock of one of them. Locks of the literature need none, because they take their time from Env.
 func (c Case) needsClocks() bool {
 	if c.On != OnReal {
 		return false
@@ -40,7 +40,8 @@ func (c Case) needsClocks() bool {
 	})
 }
 
-// client returns the command of a client process of a job: this program, or, if its package time must be set, the one that was built for that.
+// client returns the command that starts a client process of a job: this program, or, if package time must be set, the one that
+// was built for that.
 func (j job) client() (func() *exec.Cmd, error) {
 	path := j.Program.Path
 	if path == "" {

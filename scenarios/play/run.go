@@ -61,8 +61,8 @@ func reseed(seed int64) {
 	rand.Seed(seed) //lint:ignore SA1019 nothing else does
 }
 
-// simulate plays one run in a world of its own. If there are guests, its clients run as those. Locks that are still open at the end are
-// in left.
+// simulate plays one run in a world of its own. If there are guests, its clients run as those. Locks that are still open at the
+// end are in left.
 func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Section, build clients.New, seed uint64, g *guests, left *leftovers) *history.History {
 	w := sim.NewWorld(sim.Config{Seed: seed, MaxTime: capOf(r), Reseed: reseed, Branch: v.Branch, OnTime: v.OnTime})
 	defer w.Close()

@@ -73,8 +73,8 @@
 //
 // With pool=warm each client has an open connection to each lock node when its lane begins, like a client that has been up for a
 // while. Otherwise it connects when it first needs to, which takes as many messages as acquiring the lock. The lock is made
-// before the run begins; clients of other libraries than go-redis, and those that a lock makes only when it is used, still connect in the
-// run. The setting requires nodes without replicas.
+// before the run begins; clients of other libraries than go-redis, and those that a lock makes only when it is used, still
+// connect in the run. The setting requires nodes without replicas.
 //
 // With guests=yes the clients run as WebAssembly, in simulation. Code that calls package time then has the clocks of its client: a
 // pause stops its timers, and its clock can be wrong. On real servers each client is a process anyway.
@@ -128,7 +128,7 @@
 //
 // # The steps of a client
 //
-//	lock NAME             from here on ask for the lock of this name, instead of for that named lock; a lease stays as it is
+//	lock NAME             from here on ask for the lock with this name, not for the one named lock; a lease stays as it is
 //	acquire               ask for the lock, once; a client that releases it at the instant at which it was obtained has held
 //	                      it at no instant, so let the client sleep or write in between
 //	acquire within D      retry until the lock is obtained or D has passed
@@ -235,7 +235,7 @@
 //
 //	CLIENT acquires
 //	CLIENT is refused
-//	CLIENT is cancelled                            the context of its acquire ends before that returns
+//	CLIENT is cancelled                            the context of its acquire ends before the acquire returns
 //	CLIENT acquires on NODE                        with a key on it; NODE may be a replica that was promoted
 //	CLIENT acquires with NODES down
 //	CLIENT acquires with under LIMIT left          of the lease, when its acquire returns

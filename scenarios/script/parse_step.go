@@ -92,7 +92,7 @@ func parseClientStep(words []string) (Step, error) {
 	return nil, history.Unknown("step", verb, sorted(stepForms))
 }
 
-// errForm says that the words of a step are not in its form.
+// errForm says that the words of a step do not have the form that its verb requires.
 var errForm = errors.New("not in the form of the step")
 
 func parseAcquire(args []string) (s Acquire, err error) {

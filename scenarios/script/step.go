@@ -14,7 +14,7 @@ type Step interface {
 	String() string
 }
 
-// Lock has the client ask for the lock of this name from now on, instead of for that named lock. A lease that it has stays as it
+// Lock has the client ask for the lock with this name from now on, instead of the one named lock. A lease that it has stays as it
 // is, until the client gets another: see [Acquire].
 type Lock struct {
 	Name string

@@ -250,7 +250,8 @@ func TestSearchGoesOnAfterALeak(t *testing.T) {
 	}
 }
 
-// Where a worker is lost, it cannot tell which plan it was. They are played one at a time then, and the one is a finding, with its plan.
+// A worker that is lost cannot say which plan it was playing. So its plans are played again one at a time, and the plan that
+// loses its worker is reported.
 func TestSearchGoesOnAfterTheLossOfAWorker(t *testing.T) {
 	calm := calmShape(t, Shape{Lock: "single"})
 	s := &Search{Calm: calm, Kinds: []script.Kind{script.Losing}, Workers: 1}

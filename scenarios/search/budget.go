@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A budget is the time for which a random search makes runs. Comparisons with the reference do not count: to survey it once may take longer
-// than the whole budget.
+// A budget is the time for which a random search makes runs. Comparisons with the reference do not count: a single survey of it
+// may take longer than the whole budget.
 type budget struct {
-	end chan time.Time // empty during what does not count
+	end chan time.Time // empty while time does not count
 }
 
 // newBudget calls over once span has passed, unless ctx ends before.

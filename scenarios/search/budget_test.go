@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What does not count prolongs the time, even if it goes on when the time would have been over, and no longer than it took.
+// What does not count extends the budget by exactly the time that it took, even if it began before the end and went on after it.
 func TestBudgetWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -30,7 +30,7 @@ func TestBudgetWithout(t *testing.T) {
 	})
 }
 
-// A search that ends early leaves nothing behind, and without a budget everything is done.
+// A search that ends early leaves no goroutine behind. Without a budget there is no limit.
 func TestBudgetEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -33,8 +33,8 @@ const stretch = 8
 
 // Random makes walks: starting from the calm run it draws one perturbation after the other, at sites of the run with those
 // before, until something is violated or there are enough perturbations. It makes about as many runs as asked for, or, if runs is
-// 0, as many as fit into span, without the time for comparisons with the reference. Which walks count depends on their seeds, not on which
-// worker was faster: with a number of runs, the same search gives the same result, with any number of workers.
+// 0, as many as fit into span, without the time for comparisons with the reference. Which walks count depends on their seeds, not
+// on which worker was faster: with a number of runs, the same search gives the same result, with any number of workers.
 //
 // If ctx ends, it returns the result so far, with the error of ctx.
 func (s *Search) Random(ctx context.Context, strategy Strategy, runs int, span time.Duration) (*Random, error) {

@@ -91,8 +91,8 @@ func (r *Reference) Shares(ctx context.Context, f play.Failing, plan []Perturbat
 	return r.documented(f, plan)
 }
 
-// ViolatesIn reports whether the reference violates the same in the smallest run to which a violation was reduced. If it does, but not
-// under the plan as it was found, chance spared it there.
+// ViolatesIn reports whether the reference violates the same in the smallest run to which a violation was reduced. If it does,
+// but not under the plan as it was found, it survived that plan only by chance.
 func (r *Reference) ViolatesIn(ctx context.Context, c *Counterexample) (bool, error) {
 	run := c.Scenario.Runs[0]
 	o, err := r.search.outcome(ctx, play.Case{Scenario: c.Scenario, Run: run.With(r.Lock), Seed: cmp.Or(run.Seed, 1), New: r.search.New}, 1)

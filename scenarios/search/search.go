@@ -137,7 +137,7 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 	}
 }
 
-// named returns the plan of an expansion by one plan. A worker that dies in its run cannot say which it was.
+// named returns the plan of an expansion that has only one. A worker that dies while it plays the plan cannot say which it was.
 func (s *Search) named(ctx context.Context, e Task) ([]Perturbation, error) {
 	only := *e.Expand
 	only.Named = true

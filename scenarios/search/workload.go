@@ -124,8 +124,8 @@ func (w Workload) work(i int, ttl, work time.Duration, extend bool) (steps []scr
 	return steps
 }
 
-// Suits reports whether a workload is one for a lock of the literature: its extensions are of use only to a lock with a variant in the
-// literature that extends, and work beyond the TTL only to a lock that renews.
+// Suits reports whether a workload suits a lock of the literature. Extensions suit only a lock with a variant that extends, and
+// work beyond the TTL only a lock that renews.
 func (w Workload) Suits(lock string) bool {
 	switch w {
 	case Late, Resize:
@@ -137,8 +137,8 @@ func (w Workload) Suits(lock string) bool {
 	return true
 }
 
-// Each returns the shape with each workload that suits one of the locks, which are from the literature. If the shape has a workload, it
-// returns only the shape.
+// Each returns a copy of the shape for each workload that suits at least one of the locks, which are from the literature. If the
+// shape has a workload already, Each returns only the shape.
 func (s Shape) Each(locks ...string) (all []Shape) {
 	if s.Workload != "" {
 		return []Shape{s}

@@ -87,8 +87,8 @@ const (
 	Odown    = "odown"   // enough of them do
 	Leader   = "leader"  // it was elected to find a successor for Value
 
-	// Refuse: a simulated node refused Value, a command of redis-server that it does not have, or the proxy of a real server did, because it
-	// cannot follow it. It is noted once for each client.
+	// Refuse: a simulated node refused Value, a command of redis-server that it does not have, or the proxy of a real server did,
+	// because it cannot follow it. It is noted once for each client.
 	Refuse = "refuse"
 )
 

@@ -60,8 +60,8 @@ var self = sync.OnceValue(func() (r built) {
 	return r
 })
 
-// Native builds the program of guests for this machine, with a function that is given the directory of its source, whether it is a test,
-// the options of the go command, and the file to write. It returns that file, which it keeps in the cache.
+// Native builds the program of guests for this machine, and returns its file, which is kept in the cache. It calls build with the
+// directory of the source, whether that is a test, the options of the go command, and the file to write.
 func Native(ctx context.Context, build func(ctx context.Context, src string, test bool, options []string, target string) error) (string, error) {
 	if source.dir == "" {
 		return "", errNoSource

@@ -1,7 +1,7 @@
-// Package wasm runs clients whose code calls package time, and locks in other languages. They are compiled to WebAssembly. Such clients
-// (GOOS=wasip1) are guests of a world. To them the host is the whole machine: they see only the clocks, the randomness and the network of
-// their process, and do not run while the process is paused. So every fault affects them, and every run can be repeated. For a lock in
-// another language the host is any [Machine]; see package clients/foreign.
+// Package wasm runs clients whose code calls package time, and locks in other languages. They are compiled to WebAssembly. Such
+// clients (GOOS=wasip1) are guests of a world. To them the host is the whole machine: they see only the clocks, the randomness
+// and the network of their process, and do not run while the process is paused. So every fault affects them, and every run can be
+// repeated. For a lock in another language the host is any [Machine]; see package clients/foreign.
 //
 // An instance runs a program for WASI preview 1 (github.com/WebAssembly/WASI, snapshot-01). Besides the functions of WASI, the host
 // gives it a module named "lockstep" with these functions, in the notation of WASI:

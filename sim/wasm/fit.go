@@ -13,8 +13,8 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// Fits returns nil if an instance can run the module, and otherwise an error that says what is wrong. The module must be a program for
-// WASI preview 1. Of the functions in the module "lockstep" it may import only those with the given names.
+// Fits returns nil if an instance can run the module, and otherwise an error that says what is wrong. The module must be a
+// program for WASI preview 1. Of the functions in the module "lockstep" it may import only those with the given names.
 func (m *Module) Fits(own ...string) error {
 	if len(m.compiled.ImportedMemories()) > 0 {
 		return errors.New("it imports its memory; it must have its own, and export it as memory")

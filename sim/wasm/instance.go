@@ -43,7 +43,8 @@ func compile(ctx context.Context, program []byte, cache string, keep func(data [
 	if err != nil {
 		return nil, err
 	}
-	// Without debug information: whenever an instance ends, wazero would look up the line of each frame in it, which takes longer than a run.
+	// Without debug information: whenever an instance ends, wazero would look up the line of each frame in it, which takes longer
+	// than a run.
 	config := wazero.NewRuntimeConfig().WithCompilationCache(kept).WithMemoryLimitPages(MostMemory).WithDebugInfoEnabled(false)
 	r := wazero.NewRuntimeWithConfig(ctx, config)
 	m := &Module{runtime: r, given: map[string]map[string]api.FunctionDefinition{}}
@@ -124,10 +125,11 @@ func (g guest) Dial(addr string) (Conn, error) {
 type Config struct {
 	Process *sim.Process // becomes a guest: no code of this process may run outside the instance
 	Machine Machine
-	// In and Out are the standard input and output of the instance. By default there is no input, and the output is kept with that to
-	// standard error, for Err.
+	// In and Out are the standard input and output of the instance. By default there is no input, and the output is kept,
+	// together with standard error, for Err.
 	In, Out Conn
-	// Starved is called before the instance waits for input. An error ends it. Default: it may wait.
+	// Starved is called before the instance waits for input. If it returns an error, the instance ends. By default the instance
+	// may wait.
 	Starved func() error
 	// Blocking says that reading and writing wait, unless the instance has asked for the flag NONBLOCK of a descriptor.
 	Blocking bool

@@ -293,7 +293,7 @@ func (c *child) findings(step int, limit time.Duration) *Report {
 	case step >= told && (reason == "" || strings.Contains(printed, "SIGQUIT: ")):
 		r := Overdue(limit, stacks)
 		if reason != "" && !strings.HasPrefix(reason, "SIGQUIT") {
-			// The runtime has failed to print the stack of what was running. Go code is stopped where it is, and has a stack.
+			// The runtime failed to print the stack of what was running. Of Go code it can always print the stack.
 			r.Reason += "; it runs code that is not Go, such as WebAssembly, and never calls its host"
 		}
 		if r.Blocked == nil {

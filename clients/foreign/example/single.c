@@ -1,5 +1,5 @@
-// A lock on one Redis, as Redis recommends it: SET with NX, PX and a random token, released by a script that compares the token and deletes
-// the key. With -DBROKEN the release is GET, comparison here, and DEL, between which the key can become another client's.
+// A lock on one Redis, as Redis recommends it: SET with NX, PX and a random token, released by a script that compares the token
+// and deletes the key. With -DBROKEN the release is GET, a comparison here, and DEL; in between, another client can get the key.
 //
 // clang --target=wasm32-wasi -O2 -o single.wasm single.c
 // lockstep run --lock wasm:./single.wasm
@@ -15,7 +15,7 @@
 __attribute__((import_module("lockstep"), import_name("dial"))) int dial(const char *addr, size_t len);
 
 static const int64_t second = 1000000000;
-static const int64_t patience = 5 * second; // with one command
+static const int64_t patience = 5 * second; // for one command
 static const char *node;                   // IP:port
 static int fd = -1;                        // the connection to it; negative: none
 
@@ -48,14 +48,14 @@ static void hang_up(void) {
 	fd = -1;
 }
 
-// command sends a command of n words. The reply is its first line: +OK, :1, $-1, -ERR... or, if it is a string, that. Without a reply, the
-// result is 0, and nobody knows whether the command was carried out.
+// command sends a command of n words. reply is the first line, such as +OK, :1, $-1 or -ERR..., or the string if the reply is
+// one. Without a reply the result is 0, and nobody knows whether the command was carried out.
 static int command(char reply[256], int n, const char *words[]) {
 	char out[1024];
 	int len = sprintf(out, "*%d\r\n", n);
 	for (int i = 0; i < n; i++) len += sprintf(out + len, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
 	int64_t until = now() + patience;
-	if (fd >= 0 && ready(POLLIN, 0)) hang_up(); // nothing was asked, so this is the end of the connection: the node has crashed
+	if (fd >= 0 && ready(POLLIN, 0)) hang_up(); // nothing was asked, so the connection has ended: the node has crashed
 	if (fd < 0) fd = dial(node, strlen(node));
 	if (fd >= 0 && ready(POLLOUT, until) && write(fd, out, len) == len && take(reply, 256, 0, until)) {
 		size_t size = reply[0] == '$' ? strtoul(reply + 1, NULL, 10) : 0;

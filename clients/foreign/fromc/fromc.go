@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Compile compiles a program, and returns the path of the module in a directory of the test. Without a compiler it skips the test, but
-// fails it if CI is set.
+// Compile compiles a program, and returns the path of the module in a directory of the test. Without a compiler it skips the
+// test, but fails it if CI is set.
 func Compile(t testing.TB, name, source string, flags ...string) string {
 	t.Helper()
 	if out, err := compiler(); err != nil {

@@ -1,5 +1,5 @@
-// A program that answers with the name of the lock that it is asked for, in which _ stands for a space. In the name ANSWER|OTHER, OTHER is for
-// requests other than acquire. Some names ask for something else.
+// A program that answers with the name of the lock that it is asked for, in which _ stands for a space. In the name ANSWER|OTHER,
+// OTHER is for requests other than acquire. Some names ask for something else.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
