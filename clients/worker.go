@@ -40,16 +40,17 @@ type Worker struct {
 	clock    sim.Timekeeper // Env.Clock, but what the worker does with it does not count as done by the lock
 	epoch    time.Time      // what that clock showed at the start of the run
 
-	ops   int
-	lease Lease
-	of    string        // name of its lock
-	since time.Time     // when it was obtained, or extended
-	lasts time.Duration // how long it was to last from then
-	label string
-	watch *watch        // of the lease, if it renews itself
-	leave func()        // cancels the context with which it was acquired
-	read  *string       // the last value read
-	store *redis.Client // client of the counter; made when it is needed
+	ops    int
+	lease  Lease
+	of     string        // name of its lock
+	since  time.Time     // when it was obtained, or extended
+	lasts  time.Duration // how long it was to last from then
+	label  string
+	watch  *watch        // of the lease, if it renews itself
+	leave  func()        // cancels the context with which it was acquired
+	others []func()      // end what belongs to leases of locks of other names
+	read   *string       // the last value read
+	store  *redis.Client // client of the counter; made when it is needed
 
 	slept, notBefore time.Duration // how long the lane has waited since its last operation
 }
@@ -185,8 +186,13 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 		panic(fmt.Sprintf("Acquire of %T returned neither a lease nor an error; without a lease it must return an error, which wraps clients.ErrNotAcquired if the lock was refused", w.locker))
 	}
 	if w.lease != nil {
-		w.watch.end()
-		forget()
+		watch := w.watch
+		end := func() { watch.end(); forget() }
+		if w.of == w.lock {
+			end()
+		} else { // the client goes on to hold the lock of the other name
+			w.others = append(w.others, end)
+		}
 		w.watch = nil
 	}
 	w.lease, w.of, w.label, w.since, w.lasts = lease, w.lock, w.host.Lease(), w.clock.Now(), w.ttl
@@ -419,6 +425,9 @@ func (w *Worker) Until(_ context.Context, t time.Duration) {
 // Exit ends the lane: the client is gone, with all that it still held.
 func (w *Worker) Exit() {
 	w.drop()
+	for _, end := range w.others {
+		end()
+	}
 	w.host.Record(history.Event{Kind: history.Info, Op: history.Exit})
 	w.resource.Close()
 	if w.store != nil {
