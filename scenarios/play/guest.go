@@ -23,7 +23,8 @@ import (
 // WebAssembly, and carries out the lane of one client ([beGuest]).
 type guests struct {
 	module *wasm.Module
-	job    job // that of each guest, but without its assignment
+	job    job // that of each guest, but without its page and its assignment
+	page   script.Scenario
 	all    map[string]*wasm.Instance
 	ended  sync.Map // the names of those whose lanes have ended
 }
@@ -33,17 +34,41 @@ func newGuests(s *script.Scenario, run script.Section, seed uint64) (*guests, er
 	if err != nil {
 		return nil, err
 	}
-	page, bare := *s, run // the page names the reference in whose place the lock is played
-	bare.Lock, bare.InPlaceOf = run.Reference(), ""
-	page.Runs = []script.Section{bare}
-	j := job{File: s.File, Source: page.String(), Run: bare.ID(), Lock: run.Lock, Seed: seed}
-	return &guests{module: m, job: j, all: map[string]*wasm.Instance{}}, nil
+	return &guests{module: m, job: job{Lock: run.Lock, Seed: seed}, page: guestPage(s, run), all: map[string]*wasm.Instance{}}, nil
+}
+
+// guestPage returns a page with what guests need to know of a run, except for their lanes. What a library draws depends on all that its
+// program has done before, reading its page included. So a guest must not see what else is on the page of the run: otherwise a run without
+// one of its faults, or with another title, would be another run.
+func guestPage(s *script.Scenario, run script.Section) script.Scenario {
+	r := s.Resolve(run)
+	return script.Scenario{
+		Title: "The lane of a guest.",
+		Runs: []script.Section{{
+			Lock:  r.Reference(), // the page names the lock in whose place this one is played
+			Nodes: r.Nodes, Replicas: r.Replicas, Sentinels: r.Sentinels, Shards: r.Shards,
+			Pool: r.Pool, Guests: true, Resource: r.Resource, TTL: r.TTL,
+		}},
+	}
+}
+
+// withLane returns the page with the lane of one client. A client may have none, as the probe, which does what every probe does; a page
+// must have one.
+func withLane(page script.Scenario, r script.Section, name string) script.Scenario {
+	lane := script.Lane{Process: name, Steps: r.Lane(name)}
+	if len(lane.Steps) == 0 {
+		lane = script.Lane{Process: "nobody", Steps: []script.Step{script.Acquire{}}}
+	}
+	page.Lanes = []script.Lane{lane}
+	return page
 }
 
 // start adds the lane of a client.
 func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers servers, resource string) {
 	name := p.Name
+	page := withLane(g.page, r, name)
 	own := g.job
+	own.File, own.Source, own.Run = "guest.txtar", page.String(), page.Runs[0].ID()
 	own.Client = &assignment{Name: name, Nodes: servers.addrs, Group: servers.guide, Resource: resource}
 	job, err := json.Marshal(own)
 	if err != nil {
