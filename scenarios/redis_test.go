@@ -308,7 +308,7 @@ must n1 drops the key of c1 early
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := really(t, workers, play.Case{Scenario: s, Run: s.Runs[0], Speed: calm})
+	o := really(t, workers, play.Case{Scenario: s, Run: s.Runs[0], Speed: slow}) // the server must be back before the key expires
 	last := ""
 	for _, e := range o.History.Events {
 		if e.Process == script.ResourceName && e.Kind == history.State && e.Key == clients.CounterKey {
