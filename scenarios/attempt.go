@@ -124,20 +124,28 @@ func (c *calmRun) find(a *attempt, o *play.Outcome) {
 func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.New, seed uint64) *play.Outcome {
 	e.t.Helper()
 	c := play.Case{Scenario: s, Run: run, Seed: seed, On: play.OnSim, Restless: e.restless, Guests: e.guests, New: lock}
-	job, err := c.Job(e.played)
-	if err != nil {
-		e.t.Fatal(err)
+	o, err := e.once(c)
+	if err == nil && o.Report != nil {
+		o, err = c.AsGuests(o, e.once)
 	}
-	e.played++
-	result, err := e.perform(e.t.Context(), c, job)
 	if err != nil {
 		e.t.Fatalf("%v\nA worker process runs the test binary again and must reach this call of scenarios. TestMain, and the code before the call in the test, must allow that.", err)
 	}
-	o := c.Outcome(result)
 	if o.Differs != "" {
 		e.unsteady(o.Differs + "\n" + s.String())
 	}
 	return o
+}
+
+// once plays a case once, in one way.
+func (e *exploration) once(c play.Case) (*play.Outcome, error) {
+	job, err := c.Job(e.played)
+	if err != nil {
+		return nil, err
+	}
+	e.played++
+	result, err := e.perform(e.t.Context(), c, job)
+	return c.Outcome(result), err
 }
 
 // unsteady ends the test of a lock whose runs are not reproducible.

@@ -58,7 +58,7 @@ func TestExplored(t *testing.T) {
 		{Name: "impatient", New: func(env clients.Env) clients.Locker { return &impatient{env: env} }},
 		{Name: "impatient-again", New: func(env clients.Env) clients.Locker { return &impatient{env: env, patience: 1} }},
 	}
-	newLock, err := clients.FindIn(slices.Concat(clients.Locks(), broken.All(), sound.Locks(), own), os.Getenv(mine))
+	newLock, err := clients.FindIn(slices.Concat(clients.Locks(), broken.All(), sound.Locks(), sound.Waiting(), own), os.Getenv(mine))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -411,9 +411,10 @@ const (
 // repeated. A short run takes some thirty times as long.
 //
 // By default [Test] and [RunFile] play a run again with guests if it proves nothing because the lock calls package time, if it
-// cannot be repeated, or if a client's clock was wrong and the code under test may call package time. If the test cannot be
-// compiled, for example because it needs cgo, such a run stays unproved and says why, as it does with GuestsNever. [Explore] uses
-// guests only with GuestsAlways.
+// cannot be repeated, if a client's clock was wrong and the code under test may call package time, or if it does not end because a
+// goroutine waits for a mutex that another holds while it waits for the network. If the test cannot be compiled, for example because
+// it needs cgo, such a run stays unproved, or does not end, and says why, as it does with GuestsNever. By default [Explore] uses
+// guests only for runs that a mutex keeps from ending.
 func Guests(when play.Guests) Option { return option("Guests", func(o *options) { o.guests = when }) }
 
 // Restless says that the runs of your lock are not reproducible, because it draws from randomness that cannot be seeded, or

@@ -19,8 +19,8 @@ import (
 //
 // A subtest fails if a claim is broken. By default the claim is that your lock keeps every property that the reference keeps in this
 // run. [Survives] and [Needs] strengthen and weaken the claim, and [Known] accepts a run that breaks it. With [Against], a file says
-// what to expect instead. A subtest also fails if the run does not end: because of a panic, a mutex held while the lock waits for the
-// network, a busy loop, or goroutines left behind. A subtest that fails logs the timeline, an explanation of the violation, the claim,
+// what to expect instead. A subtest also fails if the run does not end: because of a panic, a deadlock, a
+// busy loop, or goroutines left behind. A subtest that fails logs the timeline, an explanation of the violation, the claim,
 // and the command that repeats the run: same seed, same checksum.
 //
 // A run that proves nothing about the lock, because the danger that it is about did not occur, is skipped, with the reason. All other

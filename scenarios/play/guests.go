@@ -19,7 +19,7 @@ type Guests string
 
 const (
 	// GuestsAuto, the default, plays a run again with guests if the native run proves nothing because the lock calls package
-	// time, or cannot be repeated.
+	// time, cannot be repeated, or does not end because a goroutine waits for a mutex, during which virtual time stands still.
 	GuestsAuto Guests = ""
 	// GuestsAlways makes all clients guests. A short run then takes some thirty times as long.
 	GuestsAlways Guests = "always"
@@ -72,18 +72,23 @@ func (o *Outcome) setsClientClock() bool {
 	})
 }
 
-// needsGuests reports whether a run with guests may settle what the outcome of the native run leaves open.
-func (c Case) needsGuests(o *Outcome) bool {
+// NeedsGuests reports whether a run with guests may settle what the outcome of the native run leaves open.
+func (c Case) NeedsGuests(o *Outcome) bool {
 	c.settle()
-	return c.Guests == GuestsAuto && c.On != OnReal && !c.Run.Guests && !clients.IsWasm(c.Run.Lock) && o.Report == nil &&
-		(o.Result.Verdict == checker.Inconclusive && o.Result.OwnTime || o.Repeat != "" || o.Differs != "")
+	switch {
+	case c.Guests != GuestsAuto || c.On == OnReal || c.Run.Guests || clients.IsWasm(c.Run.Lock):
+		return false
+	case o.Report != nil:
+		return o.Report.Mutex
+	}
+	return o.Result.Verdict == checker.Inconclusive && o.Result.OwnTime || o.Repeat != "" || o.Differs != ""
 }
 
 // AsGuests returns the outcome of a case, given the outcome of its native run. If that leaves something open that guests may
 // settle, it plays the case with guests. If this is not possible, it returns the native outcome, with the reason added.
 func (c Case) AsGuests(native *Outcome, play func(Case) (*Outcome, error)) (*Outcome, error) {
 	c.doubt(native)
-	if !c.needsGuests(native) {
+	if !c.NeedsGuests(native) {
 		return native, nil
 	}
 	if _, err := self(); err != nil {
@@ -107,7 +112,11 @@ func (o *Outcome) or(guests *Outcome) *Outcome {
 
 // notAsGuests adds to an outcome the reason why the clients could not run as WebAssembly.
 func (o *Outcome) notAsGuests(why string) *Outcome {
-	o.Result.Unmet = append(o.Result.Unmet, "the clients could not run as WebAssembly: "+why)
+	why = "the clients could not run as WebAssembly: " + why
+	o.Result.Unmet = append(o.Result.Unmet, why)
+	if o.Report != nil {
+		o.Report.Reason += "; " + why
+	}
 	return o
 }
 

@@ -136,7 +136,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 		}
 		o := cases[i].Outcome(out)
 		cases[i].doubt(o)
-		if cases[i].needsGuests(o) {
+		if cases[i].NeedsGuests(o) {
 			again, natively[i] = append(again, i), o
 			return
 		}

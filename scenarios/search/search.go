@@ -36,6 +36,8 @@ type Search struct {
 	// most limits the work at depth 1: to about so many events, as many as the calm run has for each plan. Of more plans only a
 	// part is played. The default is no limit.
 	most int
+	// yields makes a run that waits for a mutex an error, because all runs are then repeated with guests.
+	yields bool
 	// Fixed says that perturbations have the magnitudes of [Sites], as those of scenarios.Explore do, and not those of [Ordered].
 	Fixed bool
 	// Progress, if set, is called now and then with the number of runs done and the number of runs known to be done in all.
@@ -117,6 +119,8 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 		y, err := s.send(ctx, &one)
 		lost, ok := errors.AsType[lostWorker](err)
 		switch {
+		case ok && lost.Mutex && s.yields:
+			return nil, err
 		case ok && rest.Count == 1:
 			plan, err := s.named(ctx, one)
 			if err != nil {

@@ -70,16 +70,22 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 	one := *s
 	one.Calm, one.Lock, one.Seed = &calm, c.Run.Lock, cmp.Or(c.Seed, run.Seed, 1)
 	one.Kinds, one.Restless, one.New, one.most, one.Fixed = c.Scenario.Sweep, c.Restless && !run.Guests, c.New, sweptEvents, true
+	one.yields = c.Guests == play.GuestsAuto && !run.Guests
 	sum := &play.Sweep{Kinds: c.Scenario.Sweep}
 	worst, err := one.position(ctx, c, nil)
 	if err != nil {
 		return nil, err
 	}
-	if worst.Standing() == play.NotApplicable {
+	if worst.Standing() == play.NotApplicable || c.NeedsGuests(worst) {
 		worst.Sweep, sum.Page, worst.Scenario = sum, worst.Scenario, c.Scenario
 		return worst, nil
 	}
 	b, err := one.Bound(ctx, 1)
+	if lost, ok := errors.AsType[lostWorker](err); ok {
+		worst = c.Outcome(workers.Outcome{Report: lost.Report})
+		worst.Sweep, sum.Page = sum, &calm
+		return worst, nil
+	}
 	if err != nil && !errors.Is(err, ErrNotReproducible) {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ func (r *built) build(ctx context.Context) error {
 	args = append(args, "-ldflags=-s -w", "-o", target)
 	args = append(args, tags()...)
 	args = append(args, ".")
-	defer note("compiling this program to WebAssembly, for clients whose code calls package time")()
+	defer note("compiling this program to WebAssembly, for clients whose code calls package time or waits for a mutex")()
 	for try := 1; ; try++ {
 		cmd := exec.CommandContext(ctx, tool, args...)
 		cmd.Dir = source.dir

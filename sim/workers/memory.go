@@ -91,7 +91,7 @@ func Cap(limit Memory) {
 	grant(limit)
 	go func() {
 		gauge := newGauge()
-		for range time.Tick(lookEvery) {
+		for range time.Tick(lookWeigh * lookEvery) {
 			if gauge.weigh() > limit {
 				r := gauge.report(limit)
 				panic(r.Reason + "\n" + r.Stacks)

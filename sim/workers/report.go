@@ -19,6 +19,7 @@ type Report struct {
 	Blocked []string `json:"blocked,omitempty"` // what each goroutine does or waits for, one line each, the most informative first
 	Stacks  string   `json:"stacks,omitempty"`  // all stacks, each once, or, if there are none, the last output of the worker
 	Memory  bool     `json:"memory,omitempty"`  // it exceeded its memory limit
+	Mutex   bool     `json:"mutex,omitempty"`   // a goroutine in a bubble waits for a mutex, so that virtual time stands still
 }
 
 // Limits of a report. A lock may panic with a text of any length, and in any number of goroutines.
@@ -76,7 +77,7 @@ func (r *Report) wayOut() string {
 }
 
 // noMutex says what a lock can do that makes others wait while it waits for a reply.
-const noMutex = "virtual time stands still while a goroutine waits for a mutex; what is held across I/O or a wait can be a channel of capacity 1 instead"
+const noMutex = "natively, virtual time stands still while a goroutine waits for a mutex; what is held across I/O or a wait can be a channel of capacity 1 instead"
 
 // Overdue returns the report of a job that has not ended within limit, from the stacks at that time.
 func Overdue(limit time.Duration, stacks string) *Report {
@@ -88,10 +89,11 @@ func Overdue(limit time.Duration, stacks string) *Report {
 	if d.connects() != nil {
 		return &Report{Reason: ownConnection + " (" + reason + ")", Stacks: stacks}
 	}
-	if c := d.cause(); c != "" {
+	c := d.cause()
+	if c != "" {
 		reason += ": " + c
 	}
-	return &Report{Reason: reason, Blocked: d.lines(), Stacks: stacks}
+	return &Report{Reason: reason, Blocked: d.lines(), Stacks: stacks, Mutex: strings.HasPrefix(c, waitsForMutex)}
 }
 
 // stillGoing returns the report of a job that has not ended within limit, though its world was still making progress: it merely

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/sim"
 )
@@ -110,6 +111,16 @@ func TestStuckIsCertain(t *testing.T) {
 	} {
 		if got := diagnose(test.dump).stuck(); got != test.want {
 			t.Errorf("stuck %v, want %v:\n%s", got, test.want, test.dump)
+		}
+	}
+	for dump, want := range map[string]bool{
+		waiter + "goroutine 12 [IO wait]:\nmain.get()\n\t/src/main.go:2 +0x1\n":                          true,
+		waiter + "goroutine 12 [runnable, synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n":      false,
+		"goroutine 12 [chan receive, synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n":           false,
+		"goroutine 12 [chan receive (durable), synctest bubble 1]:\nmain.get()\n\t/src/main.go:2 +0x1\n": false,
+	} {
+		if got := Overdue(time.Second, dump).Mutex; got != want {
+			t.Errorf("after a second, Mutex is %v, want %v:\n%s", got, want, dump)
 		}
 	}
 }

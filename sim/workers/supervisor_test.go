@@ -369,10 +369,6 @@ func TestSupervisorReports(t *testing.T) {
 			stacks: "workers.(*cache).get",
 			slow:   2 * time.Second,
 		}, {
-			do:     "mutex",
-			limit:  100 * time.Millisecond, // before the worker itself notices
-			reason: "the world did not go quiet within 100ms: a goroutine waits for a mutex that another holds across I/O",
-		}, {
 			do:     "mutex across a sleep",
 			reason: "the world did not go quiet: a goroutine waits for a mutex that another holds while it waits",
 			blocked: []string{

@@ -205,10 +205,14 @@ func overran(limit time.Duration) *Report {
 	return withMemory(stillGoing(limit, sim.Latest.Load(), sim.Stacks()))
 }
 
-// How often the worker checks whether a goroutine is running, and how many consecutive checks must find none.
+// How often the worker checks whether a goroutine is running. After so many consecutive checks that found none, it looks at the stacks for
+// the first and for the second time, and then again after each lookLater checks.
 const (
-	lookEvery = 50 * time.Millisecond
-	lookTimes = 6
+	lookEvery  = 10 * time.Millisecond
+	lookFirst  = 3
+	lookSecond = 6
+	lookLater  = 30
+	lookWeigh  = 5 // after so many checks of any outcome it checks its memory, too
 )
 
 // watch ends a job that uses too much memory, and one that can never end because its goroutines wait for a mutex in a bubble. It
@@ -219,10 +223,11 @@ const (
 func (w *worker) watch() {
 	samples := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/goroutines/running:goroutines"}}
 	gauge := newGauge()
-	last, quiet, stuck := none, 0, 0
+	last, quiet, stuck, look := none, 0, 0, 0
 	for range time.Tick(lookEvery) {
 		job := w.current()
-		if limit := Memory(granted.Load()); job != none && limit > 0 && gauge.weigh() > limit {
+		look++
+		if limit := Memory(granted.Load()); look%lookWeigh == 0 && job != none && limit > 0 && gauge.weigh() > limit {
 			w.giveUp(job, gauge.report(limit))
 		}
 		metrics.Read(samples)
@@ -231,7 +236,7 @@ func (w *worker) watch() {
 			last, quiet, stuck = job, 0, 0
 			continue
 		}
-		if quiet++; quiet%lookTimes != 0 {
+		if quiet++; quiet != lookFirst && quiet != lookSecond && quiet%lookLater != 0 {
 			continue
 		}
 		stacks := sim.Stacks()
@@ -241,7 +246,7 @@ func (w *worker) watch() {
 			continue
 		}
 		if stuck++; stuck == 2 {
-			w.giveUp(job, &Report{Reason: "the world did not go quiet: " + d.cause(), Blocked: d.lines(), Stacks: strings.TrimSpace(stacks)})
+			w.giveUp(job, &Report{Reason: "the world did not go quiet: " + d.cause(), Blocked: d.lines(), Stacks: strings.TrimSpace(stacks), Mutex: true})
 		}
 	}
 }
