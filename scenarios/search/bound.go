@@ -19,7 +19,9 @@ type Bounded struct {
 	Kinds     []script.Kind `json:"kinds"`
 	Constants Constants     `json:"constants"`
 	// Orders says that the perturbations are those of [Ordered].
-	Orders   bool           `json:"-"`
+	Orders bool `json:"-"`
+	// Thinned says that a run was so long that what can wait did so past some later events only.
+	Thinned  bool           `json:"thinned,omitempty"`
 	Levels   []Level        `json:"levels"` // by the number of perturbations, from 0
 	Unproved []Perturbation `json:"-"`      // the first plan with the most perturbations whose run proves nothing
 	Found    []Found        `json:"-"`      // for each way to fail, the plan with the fewest perturbations
@@ -131,6 +133,7 @@ func (b *Bounded) take(ctx context.Context, y *Result, s *Search) error {
 	b.Twice += y.Twice
 	b.SetClocks += y.SetClocks
 	b.ReadClocks += y.ReadClocks
+	b.Thinned = b.Thinned || y.Thinned
 	level.Add(y.Tally)
 	if y.Unproved != nil && (b.Unproved == nil || slices.CompareFunc(y.Unproved, b.Unproved, Perturbation.Compare) < 0) {
 		b.Unproved = y.Unproved // the order in which workers answer does not matter
@@ -259,7 +262,11 @@ func (b *Bounded) Sentence() string {
 		text += Grouped(violating) + " violate a property"
 	}
 	if b.Orders && !b.Interrupted && !b.Ended && slices.ContainsFunc(b.Kinds, orders) {
-		text += "; what can wait was held past each later event that it could affect"
+		events := "each later event"
+		if b.Thinned {
+			events = "some of the many later events"
+		}
+		text += "; what can wait was held past " + events + " that it could affect"
 	}
 	if unproved > 0 {
 		text += fmt.Sprintf(", %s prove nothing and were not extended", Grouped(unproved))

@@ -169,7 +169,11 @@ func TestBoundLeavesNothingOut(t *testing.T) {
 		(&survey{}).run(x, &Task{}, 1, y)
 		var grow func(plan []Perturbation, o *play.Outcome)
 		grow = func(plan []Perturbation, o *play.Outcome) {
-			for _, p := range Ordered(calm, o, y.Constants, kinds) {
+			all, whole := Ordered(calm, o, y.Constants, kinds)
+			if !whole {
+				t.Errorf("%d perturbations are not all", len(all))
+			}
+			for _, p := range all {
 				if len(plan) > 0 && p.Compare(plan[len(plan)-1]) <= 0 {
 					continue
 				}

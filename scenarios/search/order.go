@@ -117,7 +117,28 @@ func (f *finder) waits(w wait, fixed []time.Duration) []time.Duration {
 			marks = append(marks, mark{at: e.At - w.at})
 		}
 	}
-	return placedBetween(marks, w.grain())
+	return f.thin(placedBetween(marks, w.grain()))
+}
+
+// mostPairs limits how many pairs of what waits and a later event a run can have. The number of pairs grows with the square of the number
+// of events: a lock that polls a hundred times a second would have millions, and each needs half a kilobyte.
+const (
+	mostPairs  = 200_000
+	leastWaits = 10 // for each event, however many there are
+)
+
+// thin keeps as many waits as each event of the run can have: half of them the shortest, the others spread over the rest.
+func (f *finder) thin(all []time.Duration) []time.Duration {
+	most := max(leastWaits, mostPairs/len(f.history.Events))
+	if len(all) <= most {
+		return all
+	}
+	f.thinned = true
+	kept, rest := all[:most/2:most/2], all[most/2:]
+	for i := range most - most/2 {
+		kept = append(kept, rest[i*len(rest)/(most-most/2)])
+	}
+	return kept
 }
 
 // keys are the keys that a server has had.

@@ -92,6 +92,35 @@ func TestPlacedBetween(t *testing.T) {
 	}
 }
 
+// In a run with very many events, what waits does so past some of them only: the nearest, and others up to the end.
+func TestThin(t *testing.T) {
+	for _, c := range []struct {
+		events, waits int
+		want          string
+	}{
+		{1000, 200, ""},
+		{1001, 200, "[0s 98ns] [99ns] [100ns 101ns] [198ns], 199 in all"},
+		{mostPairs, 20, "[0s 4ns] [5ns] [8ns 11ns] [17ns], 10 in all"},
+	} {
+		var all []time.Duration
+		for i := range c.waits {
+			all = append(all, time.Duration(i))
+		}
+		f := finder{history: &history.History{Events: make([]history.Event, c.events)}}
+		kept := f.thin(slices.Clone(all))
+		got := ""
+		if n := len(kept); f.thinned {
+			half := n / 2
+			got = fmt.Sprintf("[%v %v] [%v] [%v %v] [%v], %d in all", kept[0], kept[half-1], kept[half], kept[half+1], kept[half+2], kept[n-1], n)
+		} else if !slices.Equal(kept, all) {
+			t.Errorf("%d events: %v", c.events, kept)
+		}
+		if got != c.want || !slices.IsSorted(kept) || len(slices.Compact(slices.Clone(kept))) != len(kept) {
+			t.Errorf("%d events: %s, want %s", c.events, got, c.want)
+		}
+	}
+}
+
 // A request that waits past a request of another client arrives after that one, in a run that is the same up to then.
 func TestWaitsReorder(t *testing.T) {
 	calm := calmShape(t, Shape{Lock: "redlock", Nodes: 3})
@@ -108,7 +137,8 @@ func TestWaitsReorder(t *testing.T) {
 		x := &explorer{calm: calm, build: build, play: replayed}
 		constants := constantsOf(x, 1)
 		_, o := x.try(nil, 1)
-		for _, p := range Ordered(calm, o, constants, []script.Kind{script.Delaying}) {
+		all, _ := Ordered(calm, o, constants, []script.Kind{script.Delaying})
+		for _, p := range all {
 			m := p.Steps[0].(script.AtStart).Fault.(history.Chosen)
 			if m.Reply {
 				continue
@@ -148,7 +178,8 @@ func TestWaitsAreNotNegative(t *testing.T) {
 			x := &explorer{calm: calm, build: build, play: replayed}
 			constants := constantsOf(x, 1)
 			_, o := x.try(nil, 1)
-			for _, p := range Ordered(calm, o, constants, script.Kinds()) {
+			all, _ := Ordered(calm, o, constants, script.Kinds())
+			for _, p := range all {
 				for _, step := range p.Steps {
 					process := script.Nemesis
 					if p.Client != "" {

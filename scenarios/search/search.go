@@ -164,6 +164,7 @@ func (y *Result) add(z *Result) {
 	y.ReadClocks += z.ReadClocks
 	y.Played += z.Played
 	y.Twice += z.Twice
+	y.Thinned = y.Thinned || z.Thinned
 	y.Differs = cmp.Or(y.Differs, z.Differs)
 	y.Broken = append(y.Broken, z.Broken...)
 }

@@ -21,10 +21,12 @@ func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.K
 	return f.sites()
 }
 
-// Ordered is [Sites] at more sites, and what waits there waits until after each later event to which that matters.
-func Ordered(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.Kind) []Perturbation {
+// Ordered is [Sites] at more sites, and what waits there waits until after each later event to which that matters. It is whole unless
+// the run is so long that what waits does so past some of these events only.
+func Ordered(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.Kind) (all []Perturbation, whole bool) {
 	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o), ordered: true}
-	return f.sites()
+	all = f.sites()
+	return all, !f.thinned
 }
 
 func (f *finder) sites() []Perturbation {
@@ -55,6 +57,7 @@ type finder struct {
 	kinds   []script.Kind
 	end     time.Duration
 	ordered bool // see [Ordered]
+	thinned bool // some waits have been left out
 	found   []Perturbation
 }
 

@@ -39,6 +39,8 @@ type Result struct {
 	// them this had an effect, because the client read the clock.
 	SetClocks  int `json:"set_clocks,omitempty"`
 	ReadClocks int `json:"read_clocks,omitempty"`
+	// Thinned says that the run of the prefix of an expansion is so long that [Ordered] left perturbations out.
+	Thinned bool `json:"thinned,omitempty"`
 
 	// Inapplicable says why the calm run does not apply to the lock.
 	Inapplicable string `json:"inapplicable,omitempty"`
@@ -143,7 +145,9 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 	prefix := Perturbed(x.calm, e.Prefix)
 	o := x.play(prefix, prefix.Runs[0], x.build, seed) // whoever asks has seen it
 	played := 0                                        // of all shares
-	for i, p := range e.sites(x.calm, o, of) {
+	sites, whole := e.sites(x.calm, o, of)
+	y.Thinned = !whole
+	for i, p := range sites {
 		if !chosen(i, e.Stride) {
 			continue
 		}
@@ -178,12 +182,15 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 	}
 }
 
-// sites lists the perturbations that are added to the prefix, of which o is the run.
-func (e *Expansion) sites(calm *script.Scenario, o *play.Outcome, of *Task) []Perturbation {
+// sites lists the perturbations that are added to the prefix, of which o is the run. They are whole unless [Ordered] leaves some out.
+func (e *Expansion) sites(calm *script.Scenario, o *play.Outcome, of *Task) (all []Perturbation, whole bool) {
+	all, whole = nil, true
 	if e.Orders {
-		return after(e.Prefix, Ordered(calm, o, of.Constants, of.Kinds))
+		all, whole = Ordered(calm, o, of.Constants, of.Kinds)
+	} else {
+		all = Sites(calm, o, of.Constants, of.Kinds)
 	}
-	return after(e.Prefix, Sites(calm, o, of.Constants, of.Kinds))
+	return after(e.Prefix, all), whole
 }
 
 // chosen reports whether plan i is one of those that are played if only one in stride is. Which they are looks random, because plans
