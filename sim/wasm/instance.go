@@ -3,6 +3,7 @@
 package wasm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
+
+	"lockstep/sim/history"
 
 	"lockstep/sim"
 )
@@ -261,16 +264,24 @@ type ExitError struct {
 	Output string // what it printed
 }
 
+// mostQuoted is how much of the last line of a guest its error quotes.
+const mostQuoted = 200
+
 func (e *ExitError) Error() string {
 	reason := fmt.Sprintf("the process of the client exited with status %d", e.Code)
 	if e.Full {
 		reason += ", " + fullMemory
 	}
+	last := ""
 	for line := range strings.Lines(e.Output) {
+		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			reason = strings.TrimSpace(line)
-			break
+			return line + "\n" + e.Output
 		}
+		last = cmp.Or(line, last)
+	}
+	if last != "" {
+		reason += fmt.Sprintf(", after it had printed %q", history.Shortened(last, mostQuoted))
 	}
 	return reason + "\n" + e.Output
 }

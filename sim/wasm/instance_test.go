@@ -217,7 +217,8 @@ func TestEnds(t *testing.T) {
 		"deadlock": "fatal error: all goroutines are asleep - deadlock!\n",
 		"spin":     "the code reads its clock again and again without waiting",
 		"exit":     "the process of the client exited with status 7\n",
-		"print":    "the process of the client exited with status 1\n",
+		"refuse":   "the process of the client exited with status 3, after it had printed \"no such lock\"\n",
+		"print":    "the process of the client exited with status 1, after it had printed \"",
 		"grow":     "fatal error: out of memory",
 	} {
 		r := play(t, 1, nil, how)

@@ -37,6 +37,9 @@ func main() {
 	case "spin":
 		for end := time.Now().Add(time.Second); time.Now().Before(end); {
 		}
+	case "refuse":
+		fmt.Fprintln(os.Stderr, "no such lock")
+		os.Exit(3)
 	case "exit":
 		os.Exit(7)
 	case "print":
