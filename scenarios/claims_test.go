@@ -97,9 +97,15 @@ func TestFenceOrCheckAndSet(t *testing.T) {
 	}
 }
 
-// wholeCatalogue runs the catalogue, and returns the outcomes by the names of the runs.
+var cataloguePlayed = map[string]*play.Outcome{} // see wholeCatalogue
+
+// wholeCatalogue returns the outcomes of the runs of the catalogue by their names. Tests share them, and must not change them. They are played
+// once, because that takes seconds.
 func wholeCatalogue(t *testing.T) map[string]*play.Outcome {
 	t.Helper()
+	if len(cataloguePlayed) > 0 {
+		return cataloguePlayed
+	}
 	play.QuietRedis()
 	all, err := script.Stories()
 	if err != nil {
@@ -112,5 +118,6 @@ func wholeCatalogue(t *testing.T) map[string]*play.Outcome {
 			outcomes[o.Name()] = o
 		}
 	}
+	cataloguePlayed = outcomes
 	return outcomes
 }
