@@ -26,4 +26,4 @@ func Locks() []clients.Lock {
 
 // Waiting lists correct locks whose goroutines wait for a mutex that another holds while it waits for the network. Virtual time then
 // stands still in a native run, so they can be played only in worker processes, which give such a run up.
-func Waiting() []clients.Lock { return []clients.Lock{mutex, channel} }
+func Waiting() []clients.Lock { return []clients.Lock{mutex, channel, shared} }

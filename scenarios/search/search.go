@@ -100,7 +100,7 @@ func SearchTask(ctx context.Context, data json.RawMessage, calm *script.Scenario
 // survey plays the calm run. If it does not end, that is a finding.
 func (s *Search) survey(ctx context.Context) (*Result, error) {
 	y, err := s.send(ctx, &Task{Survey: &survey{}, Kinds: s.kinds()})
-	if lost, ok := errors.AsType[lostWorker](err); ok {
+	if lost, ok := errors.AsType[lostWorker](err); ok && !(s.yields && lost.Mutex) {
 		return &Result{Broken: []Broken{{Why: lost.Error()}}}, nil
 	}
 	return y, err
@@ -119,7 +119,7 @@ func (s *Search) carry(ctx context.Context, e *Task) (*Result, error) {
 		y, err := s.send(ctx, &one)
 		lost, ok := errors.AsType[lostWorker](err)
 		switch {
-		case ok && lost.Mutex && s.yields:
+		case ok && s.yields && lost.Mutex:
 			return nil, err
 		case ok && rest.Count == 1:
 			plan, err := s.named(ctx, one)
