@@ -313,6 +313,15 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil)
 		})
 	}},
+	"single-timer-left": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 10*time.Second).Release(c.ctx)
+			lease := c.at(9, l, 10*time.Second)
+			c.Until(11 * time.Second)
+			done(lease.Release(c.ctx) != nil)
+		})
+	}},
 	"single-one-key": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) { c.at(0, build(c.env), 10*time.Second) })
 		s.client("c2", func(c *client) {

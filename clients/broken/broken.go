@@ -64,6 +64,7 @@ func Mistakes() []clients.Lock {
 		staleCleanup,
 		reentrant,
 		tokenInLocker,
+		timerLeft,
 		cleanUpCancelled,
 		goesOn,
 		oneKey,
