@@ -104,15 +104,22 @@ func (c Case) AsGuests(native *Outcome, play func(Case) (*Outcome, error)) (*Out
 
 // or returns the outcome of the run with guests. If that run did not end, it returns o, with the reason added.
 func (o *Outcome) or(guests *Outcome) *Outcome {
-	if guests.Report != nil {
+	switch {
+	case guests.Report == nil:
+		return guests
+	case o.Report == nil:
 		return o.notAsGuests(guests.Report.Reason)
 	}
-	return guests
+	return o.because("nor did it end with the clients as WebAssembly: " + guests.Report.Reason)
 }
 
 // notAsGuests adds to an outcome the reason why the clients could not run as WebAssembly.
 func (o *Outcome) notAsGuests(why string) *Outcome {
-	why = "the clients could not run as WebAssembly: " + why
+	return o.because("the clients could not run as WebAssembly: " + why)
+}
+
+// because adds to an outcome one more reason why it proves nothing.
+func (o *Outcome) because(why string) *Outcome {
 	o.Result.Unmet = append(o.Result.Unmet, why)
 	if o.Report != nil {
 		o.Report.Reason += "; " + why
