@@ -410,6 +410,7 @@ func (w *World) Close() {
 	}
 	time.Sleep(time.Minute) // code that sleeps by package time wakes now
 	synctest.Wait()
+	w.went.Over.Store(true)
 }
 
 // windDown makes the timers of dead processes tick, each when it is due, so that of two timers that a goroutine waits for always

@@ -205,8 +205,8 @@ func overran(limit time.Duration) *Report {
 	return withMemory(stillGoing(limit, sim.Latest.Load(), sim.Stacks()))
 }
 
-// How often the worker checks whether a goroutine is running. After so many consecutive checks that found none, it looks at the stacks for
-// the first and for the second time, and then again after each lookLater checks.
+// How often the worker checks whether a goroutine is running. After so many consecutive checks that found none, it looks at the stacks of a
+// world for the first and for the second time; after each lookLater checks, it looks at those of any job.
 const (
 	lookEvery  = 10 * time.Millisecond
 	lookFirst  = 3
@@ -214,6 +214,13 @@ const (
 	lookLater  = 30
 	lookWeigh  = 5 // after so many checks of any outcome it checks its memory, too
 )
+
+// inWorld reports whether there is a world that has not been closed. A job on real servers has none: it mostly waits, and to look at its
+// stacks as often would disturb it.
+func inWorld() bool {
+	went := sim.Latest.Load()
+	return went != nil && !went.Over.Load()
+}
 
 // watch ends a job that uses too much memory, and one that can never end because its goroutines wait for a mutex in a bubble. It
 // does so long before the time limit: a search in which one run in a hundred hangs would otherwise spend its time waiting.
@@ -236,7 +243,9 @@ func (w *worker) watch() {
 			last, quiet, stuck = job, 0, 0
 			continue
 		}
-		if quiet++; quiet != lookFirst && quiet != lookSecond && quiet%lookLater != 0 {
+		quiet++
+		soon := inWorld() && (quiet == lookFirst || quiet == lookSecond)
+		if !soon && quiet%lookLater != 0 {
 			continue
 		}
 		stacks := sim.Stacks()
