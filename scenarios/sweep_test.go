@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/clients/broken"
 	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
@@ -105,5 +106,48 @@ func TestSweepDoesNotApply(t *testing.T) {
 	}
 	if o.Standing() != play.NotApplicable || o.Inapplicable() != "its leases cannot be extended" || o.Sweep.Positions != 0 {
 		t.Errorf("%v, %q, %+v", o.Standing(), o.Inapplicable(), o.Sweep)
+	}
+}
+
+// If a sweep has reduced the run of a lock that is worse than its reference, the reference keeps the property in the smaller run as well. If
+// it does not, the whole run is shown.
+func TestReducedSweepsAreWorseThanTheReference(t *testing.T) {
+	play.QuietRedis()
+	shown, whole := 0, 0
+	for i, v := range broken.All() {
+		if !strings.HasPrefix(v.Name, "watchdog-") || testing.Short() && !draws.Due(uint64(i), 10) {
+			continue
+		}
+		o, err := gather(v.New, []Option{Like(v.Like...), Only("sweep-empty", "sweep-jump", "sweep-delay")}, (*options).forCatalogue)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trials, err := o.trials(v.Name, v.New)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trial := range trials {
+			trial.Case.Promise = trial.promise
+			out, err := (&search.Search{}).Sweep(t.Context(), trial.Case)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := out.Broken()
+			if len(all) == 0 || all[0].Assumption == checker.None {
+				continue
+			}
+			if out.Sweep.Reduced == "" {
+				whole++
+				continue
+			}
+			shown++
+			reference := simulated(t, out.Sweep.Page, out.Sweep.Page.Runs[0], 1)
+			if reference.Result.Status(all[0].Property) == checker.Violated {
+				t.Errorf("%s in %s: %s violates %s as well in\n%s", v.Name, out.Name(), reference.Run.Lock, all[0].Property, out.Sweep.Reduced)
+			}
+		}
+	}
+	if shown+whole == 0 && !testing.Short() {
+		t.Error("no sweep shows a lock that is worse than its reference after an assumption broke")
 	}
 }

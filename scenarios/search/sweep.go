@@ -158,7 +158,18 @@ func (s *Search) reduced(ctx context.Context, c play.Case, plan []Perturbation, 
 	if err != nil || o.Standing() != play.Broke {
 		return nil
 	}
+	if broken.Assumption != checker.None && !slices.Contains(c.Promise.Survives, broken.Assumption) && s.referenceViolates(ctx, c, page, broken.Property) {
+		return nil // the claim is to be as good as the reference, which is no better in the smaller run
+	}
 	return o
+}
+
+// referenceViolates reports whether the lock that a page names violates a property in its run, too.
+func (s *Search) referenceViolates(ctx context.Context, c play.Case, page *script.Scenario, p checker.Property) bool {
+	one := *s
+	one.Lock, one.New, c.New = page.Runs[0].Lock, nil, nil
+	o, err := one.play(ctx, c, page)
+	return err == nil && o.Result.Status(p) == checker.Violated
 }
 
 // sweptEvents bounds a sweep. Most locks stay below it, but a library that polls has a hundred times as many events
