@@ -48,7 +48,7 @@ type Worker struct {
 	label  string
 	watch  *watch        // of the lease, if it renews itself
 	leave  func()        // cancels the context with which it was acquired
-	others []func()      // end what belongs to leases of locks of other names
+	others []func()      // each ends the watch and the context of a lease of another lock
 	read   *string       // the last value read
 	store  *redis.Client // client of the counter; made when it is needed
 

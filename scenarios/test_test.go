@@ -64,7 +64,7 @@ func TestMine(t *testing.T) {
 func TestPlanted(t *testing.T) {
 	for name, want := range map[string][]string{
 		"panics":          {"panic: assignment to entry in nil map", "planted.panics"},
-		"deadlocks":       {"the world did not go quiet", "a goroutine waits for a mutex; nor did it end with the clients as WebAssembly: c1: ", "planted.(*lock).ping"},
+		"deadlocks":       {"the world did not go quiet", "a goroutine waits for a mutex; with the clients as WebAssembly the run did not end either: c1: ", "planted.(*lock).ping"},
 		"spins":           {"the world did not go quiet within 5s", "planted.spins"},
 		"races":           {"fatal error: concurrent map writes", "planted.write"},
 		"leaks":           {"goroutines left behind", "planted.leaks", " a Locker that is an io.Closer is closed when its client is through with it: "},

@@ -24,7 +24,7 @@ import (
 func Locks() []clients.Lock {
 	return []clients.Lock{
 		{Name: "panics", About: "panics in a goroutine of its own", New: plant(panics)},
-		{Name: "deadlocks", About: "locks a mutex that it has locked", New: plant(deadlocks)},
+		{Name: "deadlocks", About: "locks a mutex that it already holds", New: plant(deadlocks)},
 		{Name: "spins", About: "never gives up the processor", New: plant(spins)},
 		{Name: "races", About: "writes a map from two goroutines", New: plant(races)},
 		{Name: "is never made", About: "waits for ever where it is made", New: func(clients.Env) clients.Locker { select {} }},

@@ -10,8 +10,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// channel is subscribed by the Go channel of go-redis, which a goroutine of its own feeds. That goroutine pings when it has heard nothing
-// for three seconds, and dials again after an error, holding the mutex that Close of the subscription needs.
+// channel waits for the message of a release on the Go channel of a go-redis subscription. A goroutine of go-redis feeds that channel. It pings
+// when it has heard nothing for three seconds, and dials again after an error, holding the mutex that closing the subscription needs.
 var channel = clients.Lock{
 	Name:  "single-channel",
 	About: "single, which waits for a message of the release on the Go channel of go-redis",

@@ -37,9 +37,9 @@ func newGuests(s *script.Scenario, run script.Section, seed uint64) (*guests, er
 	return &guests{module: m, job: job{Lock: run.Lock, Seed: seed}, page: guestPage(s, run), all: map[string]*wasm.Instance{}}, nil
 }
 
-// guestPage returns a page with what guests need to know of a run, except for their lanes. What a library draws depends on all that its
-// program has done before, reading its page included. So a guest must not see what else is on the page of the run: otherwise a run without
-// one of its faults, or with another title, would be another run.
+// guestPage returns a page with all that guests need to know of a run, except for their lanes. What a library draws at random depends on all
+// that its program did before, even on reading its page. So the page must leave out everything else, such as faults and the title: otherwise
+// removing a fault or changing the title would change what the library draws, and so the run.
 func guestPage(s *script.Scenario, run script.Section) script.Scenario {
 	r := s.Resolve(run)
 	return script.Scenario{
@@ -52,8 +52,8 @@ func guestPage(s *script.Scenario, run script.Section) script.Scenario {
 	}
 }
 
-// withLane returns the page with the lane of one client. A client may have none, as the probe, which does what every probe does; a page
-// must have one.
+// withLane returns the page with the lane of one client. A client such as the probe may have no lane. A page must have one, so it then gets the
+// lane of a client that does not exist.
 func withLane(page script.Scenario, r script.Section, name string) script.Scenario {
 	lane := script.Lane{Process: name, Steps: r.Lane(name)}
 	if len(lane.Steps) == 0 {

@@ -19,7 +19,7 @@ type Guests string
 
 const (
 	// GuestsAuto, the default, plays a run again with guests if the native run proves nothing because the lock calls package
-	// time, cannot be repeated, or does not end because a goroutine waits for a mutex, during which virtual time stands still.
+	// time, cannot be repeated, or does not end because a goroutine waits for a mutex, so that virtual time stands still.
 	GuestsAuto Guests = ""
 	// GuestsAlways makes all clients guests. A short run then takes some thirty times as long.
 	GuestsAlways Guests = "always"
@@ -110,7 +110,7 @@ func (o *Outcome) or(guests *Outcome) *Outcome {
 	case o.Report == nil:
 		return o.notAsGuests(guests.Report.Reason)
 	}
-	return o.because("nor did it end with the clients as WebAssembly: " + guests.Report.Reason)
+	return o.because("with the clients as WebAssembly the run did not end either: " + guests.Report.Reason)
 }
 
 // notAsGuests adds to an outcome the reason why the clients could not run as WebAssembly.
@@ -118,7 +118,7 @@ func (o *Outcome) notAsGuests(why string) *Outcome {
 	return o.because("the clients could not run as WebAssembly: " + why)
 }
 
-// because adds to an outcome one more reason why it proves nothing.
+// because adds to an outcome one more reason why it proves nothing, or why its run did not end.
 func (o *Outcome) because(why string) *Outcome {
 	o.Result.Unmet = append(o.Result.Unmet, why)
 	if o.Report != nil {

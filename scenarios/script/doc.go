@@ -156,9 +156,9 @@
 //
 // A client that does not stay exits at the end of its lane, and no longer holds its lease.
 //
-// A step that fails does not end a lane. A client that has a lease and acquires another one no longer uses the first, and does not release
-// it: if both are of the same lock, the context of the first acquire is cancelled; if not, the client holds both. If the acquire is
-// refused, it keeps the lease that it has. While it has none, write, update, enter, extend and check are recorded as fail
+// A step that fails does not end a lane. A client that has a lease and acquires another one does not release the first, and its later steps
+// use the second. If both are of the same lock, the context of the first acquire is cancelled; if not, the client still holds both. If the
+// acquire is refused, it keeps the lease that it has. While it has none, write, update, enter, extend and check are recorded as fail
 // with "no lease", and nothing is sent; release does nothing and is not recorded; read, pause, sleep and until are as ever. An extend
 // that fails leaves the client its lease with the end that the lock then gives, which is the earlier one if nodes may have set another,
 // unless it says that the lease is over (clients.ErrNotHeld): then the client goes on without one, and so it does after a check that fails

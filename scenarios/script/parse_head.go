@@ -42,7 +42,7 @@ func (s *Scenario) parseHeadPart(in *lines) error {
 	}
 	word := strings.Fields(line)[0]
 	if line[0] == ' ' && !isStep(line) {
-		return fail(at, "%q must begin with a word; a fault at a time begins with at: at 500ms crash n1", strings.TrimSpace(line))
+		return fail(at, "%q must begin with a word; write \"at\" before the time of a fault: at 500ms crash n1", strings.TrimSpace(line))
 	}
 	if line[0] == ' ' {
 		return fail(at, "%q belongs to no lane; a blank line ends a lane, and only steps are indented", strings.TrimSpace(line))
@@ -127,7 +127,7 @@ func (s *Scenario) parseHeadLane(in *lines) error {
 	if err != nil {
 		return err
 	}
-	if len(lane.Steps) == 0 && !(in.more() && strings.HasPrefix(in.peek(), " ")) { // if there is a line, it has an error of its own
+	if len(lane.Steps) == 0 && !(in.more() && strings.HasPrefix(in.peek(), " ")) { // an indented line that is not a step gets an error of its own
 		return fail(at, "the lane of %s has no steps; each stands on a line of its own, indented by two spaces", lane.Process)
 	}
 	s.Lanes = append(s.Lanes, lane)

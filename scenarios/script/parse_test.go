@@ -316,7 +316,7 @@ func TestParseErrors(t *testing.T) {
 		{"second ttl", head + "ttl 5s\nttl 6s\n" + run, "11: duplicate ttl; it is 5s already"},
 		{"late prose", head + "# More.\n" + run, "10: prose belongs at the top of the file, without a gap"},
 		{"expectation without a run", head + "expect lease exclusion violated\n" + run, "10: expect belongs to a run; put it below a section line such as -- single nodes=1 --"},
-		{"fault that begins with a time", head + "\nnemesis\n  500ms cut c1-n1\n" + run, `12: "500ms cut c1-n1" must begin with a word; a fault at a time begins with at: at 500ms crash n1`},
+		{"fault that begins with a time", head + "\nnemesis\n  500ms cut c1-n1\n" + run, `12: "500ms cut c1-n1" must begin with a word; write "at" before the time of a fault: at 500ms crash n1`},
 		{"step without a lane", head + "\n  release\n" + run, `11: "release" belongs to no lane; a blank line ends a lane, and only steps are indented`},
 		{"tab in the head", head + "ttl\t5s\n" + run, "10: the line contains a tab; use spaces, two to indent a step"},
 

@@ -20,7 +20,7 @@ type Bounded struct {
 	Constants Constants     `json:"constants"`
 	// Orders says that the perturbations are those of [Ordered].
 	Orders bool `json:"-"`
-	// Thinned says that a run was so long that what can wait did so past some later events only.
+	// Thinned says that a run was so long that waits past some later events were left out.
 	Thinned  bool           `json:"thinned,omitempty"`
 	Levels   []Level        `json:"levels"` // by the number of perturbations, from 0
 	Unproved []Perturbation `json:"-"`      // the first plan with the most perturbations whose run proves nothing
@@ -264,7 +264,7 @@ func (b *Bounded) Sentence() string {
 	if b.Orders && !b.Interrupted && !b.Ended && slices.ContainsFunc(b.Kinds, orders) {
 		events := "each later event"
 		if b.Thinned {
-			events = "some of the many later events"
+			events = "only some of the later events"
 		}
 		text += "; what can wait was held past " + events + " that it could affect"
 	}

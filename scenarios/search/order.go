@@ -120,14 +120,15 @@ func (f *finder) waits(w wait, fixed []time.Duration) []time.Duration {
 	return f.thin(placedBetween(marks, w.grain()))
 }
 
-// mostPairs limits how many pairs of what waits and a later event a run can have. The number of pairs grows with the square of the number
-// of events: a lock that polls a hundred times a second would have millions, and each needs half a kilobyte.
+// mostPairs limits the pairs of one thing that waits and one later event, except that leastWaits are always kept. Without a limit, the number of
+// pairs grows with the square of the number of events: a lock that polls a hundred times a second would have millions.
 const (
 	mostPairs  = 200_000
 	leastWaits = 10 // for each event, however many there are
 )
 
-// thin keeps as many waits as each event of the run can have: half of them the shortest, the others spread over the rest.
+// thin limits the waits at one place to mostPairs divided by the number of events, but keeps at least leastWaits: first the shortest, up to
+// half of the limit, then others spread over the rest.
 func (f *finder) thin(all []time.Duration) []time.Duration {
 	most := max(leastWaits, mostPairs/len(f.history.Events))
 	if len(all) <= most {

@@ -264,7 +264,7 @@ type ExitError struct {
 	Output string // what it printed
 }
 
-// mostQuoted is how much of the last line of a guest its error quotes.
+// mostQuoted is about how many bytes of a guest's last line of output its error quotes.
 const mostQuoted = 200
 
 func (e *ExitError) Error() string {

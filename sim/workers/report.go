@@ -77,7 +77,7 @@ func (r *Report) wayOut() string {
 }
 
 // noMutex says what a lock can do that makes others wait while it waits for a reply.
-const noMutex = "natively, virtual time stands still while a goroutine waits for a mutex; what is held across I/O or a wait can be a channel of capacity 1 instead"
+const noMutex = "in a native run, virtual time stands still while a goroutine waits for a mutex; hold a channel of capacity 1 across I/O or a wait instead"
 
 // Overdue returns the report of a job that has not ended within limit, from the stacks at that time.
 func Overdue(limit time.Duration, stacks string) *Report {

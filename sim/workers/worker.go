@@ -205,8 +205,8 @@ func overran(limit time.Duration) *Report {
 	return withMemory(stillGoing(limit, sim.Latest.Load(), sim.Stacks()))
 }
 
-// How often the worker checks whether a goroutine is running. After so many consecutive checks that found none, it looks at the stacks of a
-// world for the first and for the second time; after each lookLater checks, it looks at those of any job.
+// How often the worker checks whether a goroutine is running. If it finds none in a world, it looks at the stacks after lookFirst and after
+// lookSecond such checks in a row. For any job, it looks at them after every lookLater such checks.
 const (
 	lookEvery  = 10 * time.Millisecond
 	lookFirst  = 3
