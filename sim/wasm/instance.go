@@ -17,8 +17,6 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"github.com/tetratelabs/wazero/sys"
 
-	"lockstep/sim/history"
-
 	"lockstep/sim"
 )
 
@@ -281,7 +279,10 @@ func (e *ExitError) Error() string {
 		last = cmp.Or(line, last)
 	}
 	if last != "" {
-		reason += fmt.Sprintf(", after it had printed %q", history.Shortened(last, mostQuoted))
+		if len(last) > mostQuoted {
+			last = last[:mostQuoted] + "…"
+		}
+		reason += fmt.Sprintf(", after it had printed %q", last)
 	}
 	return reason + "\n" + e.Output
 }
