@@ -130,7 +130,7 @@ const (
 // thin limits the waits at one place to mostPairs divided by the number of events, but keeps at least leastWaits: first the shortest, up to
 // half of the limit, then others spread over the rest.
 func (f *finder) thin(all []time.Duration) []time.Duration {
-	most := max(leastWaits, mostPairs/len(f.history.Events))
+	most := max(leastWaits, mostPairs/max(1, len(f.history.Events)))
 	if len(all) <= most {
 		return all
 	}

@@ -70,7 +70,7 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 	one := *s
 	one.Calm, one.Lock, one.Seed = &calm, c.Run.Lock, cmp.Or(c.Seed, run.Seed, 1)
 	one.Kinds, one.Restless, one.New, one.most, one.Fixed = c.Scenario.Sweep, c.Restless && !run.Guests, c.New, sweptEvents, true
-	one.yields = c.Guests == play.GuestsAuto && !run.Guests
+	one.yields = c.NeedsGuests(&play.Outcome{Report: &workers.Report{Mutex: true}})
 	sum := &play.Sweep{Kinds: c.Scenario.Sweep}
 	worst, err := one.position(ctx, c, nil)
 	if err != nil {
