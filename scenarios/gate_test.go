@@ -154,12 +154,15 @@ func oneEnough(t *testing.T, v clients.Lock, seed uint64) map[search.Workload]*s
 	return all
 }
 
-// Nor is a sound lock worse than its reference under a plan with one perturbation.
+// Nor is a sound lock worse than its reference under a plan with one perturbation. A third of the locks is tried each day.
 func TestExploreAccusesNoSoundLock(t *testing.T) {
 	play.QuietRedis()
 	for i, v := range sound.Locks() {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
+			if !draws.Due(uint64(i), 3) {
+				t.Skip("another day")
+			}
 			for workload, b := range oneEnough(t, v, *gateSeed) {
 				for _, f := range b.Found {
 					t.Errorf("%s, worse than %s in the workload %s: %s\n%v", v.Name, v.Like[0], workload, f.Failing, f.Plan)

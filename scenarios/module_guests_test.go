@@ -8,59 +8,60 @@ import (
 	"testing"
 )
 
-// moduleWith makes a module with a package whose test is in testdata, and compiles that test.
-func moduleWith(t *testing.T, name string) module {
-	t.Helper()
+// The locks of a stranger's module call package time. They are compiled to WebAssembly with their tests, once.
+func TestModuleByPackageTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module of its own, and compiles it to WebAssembly")
 	}
 	m := newModule(t)
-	m.write(t, name+"/"+name+"_test.go", read(t, "testdata/"+name+".txt"))
-	out, status := m.run(t, "", "go", "test", "-c", "-o", name+"/", "./"+name)
+	for _, name := range []string{"dated", "timed"} {
+		m.write(t, "timed/"+name+"_test.go", read(t, "testdata/"+name+".txt"))
+	}
+	out, status := m.run(t, "", "go", "test", "-c", "-o", "timed/", "./timed")
 	says(t, out, status, 0)
-	return m
-}
-
-// The lock of a stranger's module calls package time. It is compiled to WebAssembly with its test, and each of its runs has a
-// verdict. Where it cannot be compiled, the run stays unproved and says why.
-func TestModuleByPackageTime(t *testing.T) {
-	m := moduleWith(t, "timed")
-	out, status := m.run(t, "timed", "./timed.test", "-test.v")
-	says(t, out, status, 0, "2 runs: 2 proved (", "; 1 with the clients as WebAssembly (*))")
-
-	for why, env := range map[string]string{
-		"there is no go command":               "PATH=" + t.TempDir(),
-		"go test: exit status 1: ":             "GOFLAGS=-buildmode=plugin",
-		"the cache for it cannot be written: ": "XDG_CACHE_HOME=/dev/null",
-	} {
-		c := exec.Command("./timed.test", "-test.v")
+	run := func(test, env string) (string, int) {
+		t.Helper()
+		c := exec.Command("./timed.test", "-test.v", "-test.run=^"+test+"$")
 		c.Dir, c.Env = filepath.Join(m.dir, "timed"), append(os.Environ(), env)
 		text, _ := c.CombinedOutput()
-		says(t, string(text), c.ProcessState.ExitCode(), 1, "2 runs: 1 proved (", ", 1 unproved (package time: 1)", "the clients could not run as WebAssembly: this program cannot be compiled to WebAssembly: "+why)
+		return string(text), c.ProcessState.ExitCode()
 	}
-}
 
-// A stranger's lock reads the clock in Env for the end of its lease, and calls package time for the rest. A fault of that clock
-// reaches only half of it natively, so the run is repeated with guests, or proves nothing.
-func TestModulePartlyByPackageTime(t *testing.T) {
-	m := moduleWith(t, "dated")
-	out, status := m.run(t, "dated", "./dated.test", "-test.v", "-test.run=^TestDated$")
-	says(t, out, status, 1, "the assumption broken with it: bounded clock error", "it is claimed that the lock is as good as single, which keeps it here", "(1 broken; 1 with the clients as WebAssembly (*))")
+	// This lock takes nothing from Env but its nodes. Each run has a verdict. Where it cannot be compiled, the run stays unproved and says
+	// why.
+	t.Run("wholly", func(t *testing.T) {
+		out, status := m.run(t, "timed", "./timed.test", "-test.v", "-test.run=^TestTimed$")
+		says(t, out, status, 0, "2 runs: 2 proved (", "; 1 with the clients as WebAssembly (*))")
 
-	// Explore does not play a run again. With guests from the start, it finds the mistake.
-	out, status = m.run(t, "dated", "./dated.test", "-test.v", "-test.run=^TestDatedExplore$")
-	says(t, out, status, 1, "jump c1 -", "lease exclusion")
+		for why, env := range map[string]string{
+			"there is no go command":               "PATH=" + t.TempDir(),
+			"go test: exit status 1: ":             "GOFLAGS=-buildmode=plugin",
+			"the cache for it cannot be written: ": "XDG_CACHE_HOME=/dev/null",
+		} {
+			out, status := run("TestTimed", env)
+			says(t, out, status, 1, "2 runs: 1 proved (", ", 1 unproved (package time: 1)", "the clients could not run as WebAssembly: this program cannot be compiled to WebAssembly: "+why)
+		}
+	})
 
-	for env, why := range map[string]string{
-		"GOFLAGS=-buildmode=plugin":          "the lock may call it (dated_test.go:21: time.Now)",
-		"GOFLAGS=-modfile=/nowhere/else.mod": "it is not known whether the lock calls it (go list: exit status 1: go: ",
-		"PATH=" + t.TempDir():                "it is not known whether the lock calls it (there is no go command)",
-	} {
-		c := exec.Command("./dated.test", "-test.v", "-test.run=^TestDated$")
-		c.Dir, c.Env = filepath.Join(m.dir, "dated"), append(os.Environ(), env)
-		text, _ := c.CombinedOutput()
-		says(t, string(text), c.ProcessState.ExitCode(), 1, "a client's clock was wrong, but package time was right, and "+why, "the clients could not run as WebAssembly: ", "1 unproved (package time: 1)")
-	}
+	// This lock reads the clock in Env for the end of its lease, and calls package time for the rest. A fault of that clock reaches only half
+	// of it natively, so the run is repeated with guests, or proves nothing.
+	t.Run("partly", func(t *testing.T) {
+		out, status := m.run(t, "timed", "./timed.test", "-test.v", "-test.run=^TestDated$")
+		says(t, out, status, 1, "the assumption broken with it: bounded clock error", "it is claimed that the lock is as good as single, which keeps it here", "(1 broken; 1 with the clients as WebAssembly (*))")
+
+		// Explore does not play a run again. With guests from the start, it finds the mistake.
+		out, status = m.run(t, "timed", "./timed.test", "-test.v", "-test.run=^TestDatedExplore$")
+		says(t, out, status, 1, "jump c1 -", "lease exclusion")
+
+		for env, why := range map[string]string{
+			"GOFLAGS=-buildmode=plugin":          "the lock may call it (dated_test.go:22: time.Now)",
+			"GOFLAGS=-modfile=/nowhere/else.mod": "it is not known whether the lock calls it (go list: exit status 1: go: ",
+			"PATH=" + t.TempDir():                "it is not known whether the lock calls it (there is no go command)",
+		} {
+			out, status := run("TestDated", env)
+			says(t, out, status, 1, "a client's clock was wrong, but package time was right, and "+why, "the clients could not run as WebAssembly: ", "1 unproved (package time: 1)")
+		}
+	})
 }
 
 // A program that calls Run is searched as well, if its source is there.
@@ -70,7 +71,7 @@ func TestModuleProgramByPackageTime(t *testing.T) {
 	}
 	m := newModule(t)
 	lock, _, _ := strings.Cut(read(t, "testdata/dated.txt"), "func TestDated(")
-	lock = strings.NewReplacer("package dated", "package main", `"testing"`, "\"fmt\"\n\t\"os\"", "\t\"lockstep/scenarios/script\"\n", "").Replace(lock)
+	lock = strings.NewReplacer("package timed", "package main", `"testing"`, "\"fmt\"\n\t\"os\"", "\t\"lockstep/scenarios/script\"\n\t\"lockstep/scenarios/search\"\n", "").Replace(lock)
 	m.write(t, "judge/main.go", lock+`func main() {
 	outcomes, err := scenarios.Run(context.Background(), func(e clients.Env) clients.Locker { return dated{e} }, scenarios.Only("sweep-client-jump"))
 	if err != nil {

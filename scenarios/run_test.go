@@ -140,7 +140,7 @@ func TestCatalogueUnderOtherSeeds(t *testing.T) {
 	for _, s := range all {
 		for _, r := range s.Runs {
 			for seed := range seeds {
-				if !testing.Short() && !draws.Due(seed, 3) {
+				if !testing.Short() && !draws.Due(seed, 6) {
 					continue
 				}
 				o := simulated(t, s, r, seed)

@@ -15,6 +15,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/workers"
@@ -40,7 +41,7 @@ func calmShape(t *testing.T, s Shape) *script.Scenario {
 }
 
 // TestBoundFindsBrokenLocks: what a lock lacks is found by a bounded search that knows nothing of it, with as many perturbations
-// as the table says and no fewer, and the lock that has it survives the same plan.
+// as the table says and no fewer, and the lock that has it survives the same plan. A third of the rows has its turn each day.
 func TestBoundFindsBrokenLocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays thousands of plans")
@@ -48,7 +49,10 @@ func TestBoundFindsBrokenLocks(t *testing.T) {
 	var table bytes.Buffer
 	lines := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(lines, "without\tbound\tplans\tviolated\tby")
-	for _, h := range hunts {
+	for i, h := range hunts {
+		if !draws.Due(uint64(i), 3) {
+			continue
+		}
 		if h.beyond != "" {
 			fmt.Fprintf(lines, "%s\t-\t\t\t%s\n", h.lacks, h.beyond)
 			continue
@@ -154,13 +158,27 @@ func perturbed(s *script.Scenario) int {
 }
 
 // What a bounded search leaves out changes nothing: a search that leaves nothing out but supersets of violations finds the same
-// ways to fail, each with as many perturbations.
+// ways to fail, each with as many perturbations. Each pair of kinds is tried on one day of five.
 func TestBoundLeavesNothingOut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays thousands of plans")
 	}
+	for i, kinds := range [][]script.Kind{
+		{script.Losing, script.Emptying, script.Jumping, script.ClientJumping},
+		{script.Pausing, script.Losing},
+		{script.Pausing, script.Emptying},
+		{script.Pausing, script.Jumping},
+		{script.Pausing, script.ClientJumping},
+	} {
+		if draws.Due(uint64(i), 5) {
+			t.Run(fmt.Sprint(kinds), func(t *testing.T) { leavesNothingOut(t, kinds) })
+		}
+	}
+}
+
+func leavesNothingOut(t *testing.T, kinds []script.Kind) {
+	t.Helper()
 	calm := calmShape(t, Shape{Lock: "single", TTL: time.Second})
-	kinds := []script.Kind{script.Losing, script.Pausing, script.Emptying, script.Jumping, script.ClientJumping}
 	b := searched(t, &Search{Calm: calm, Kinds: kinds}, 2)
 	want, plans := map[play.Failing]int{}, 0
 	err := play.Series(func(replayed play.Player) {
