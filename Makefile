@@ -35,7 +35,7 @@ check: ## what to run before each commit: format, vet, staticcheck, and go test 
 # ends with a part of package scenarios.
 SERVERS := OnRedis|OnOwnServers|RueidislockIsCalm
 CATALOGUE := ^TestOnRedis$$
-PART := Explore|Module|Mutex
+PART := Explore
 BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files scenarios/internal/... scenarios/play scenarios/script scenarios/search sim/history sim/link
 
 .PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race test-part

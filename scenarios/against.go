@@ -122,7 +122,7 @@ func (o *options) before(ctx context.Context) (map[string]earlier, error) {
 		}
 		return map[string]earlier{}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("scenarios.Against: %w; to make it, run the test with scenarios.Rewrite(true), which a flag of yours may set", err)
+		return nil, fmt.Errorf("scenarios.Against: %w; to create it, run the test with scenarios.Rewrite(true), for example behind a flag of your own", err)
 	case err != nil:
 		return nil, fmt.Errorf("scenarios.Against: %w", err)
 	case o.rewrite:

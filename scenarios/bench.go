@@ -343,7 +343,7 @@ func (b *bench) compared(t *testing.T, selected bool) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.earlier)) {
 		if e := b.earlier[name]; !slices.Contains(b.runs, name) {
-			t.Errorf("%s:%d: the test has no run %s any more, which was %s; if that is right, scenarios.Rewrite(true) removes the line", b.against, e.line, reports.Visible(name), e.Verdict)
+			t.Errorf("%s:%d: the test no longer has the run %s, whose verdict was %s; if that is intended, scenarios.Rewrite(true) removes the line", b.against, e.line, reports.Visible(name), e.Verdict)
 		}
 	}
 }

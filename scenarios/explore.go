@@ -214,7 +214,7 @@ func (e *exploration) exhaust() {
 		}
 	}
 	if !perturbable {
-		e.t.Errorf("nothing is proved: the calm run has nothing to perturb by %s; see scenarios.Within, and scenarios.Shaped for what takes part in it", strings.Join(script.WordsOf(e.within), ", "))
+		e.t.Errorf("nothing is proved: the calm run has nothing to perturb by %s; see scenarios.Within for the kinds, and scenarios.Shaped for the clients and nodes", strings.Join(script.WordsOf(e.within), ", "))
 	}
 }
 

@@ -116,7 +116,7 @@ func TestAgainst(t *testing.T) {
 		}
 	}
 	all, fenced := []string{"-test.run=^TestAgainstLock$"}, append(env, mine+"=fenced")
-	demand("no file", false, env, all, "scenarios.Against: open "+file+": ", "to make it, run the test with scenarios.Rewrite(true)")
+	demand("no file", false, env, all, "scenarios.Against: open "+file+": ", "to create it, run the test with scenarios.Rewrite(true)")
 	demand("made", true, env, append(all, "-renew"), "renewed "+file)
 	made := read(t, file)
 	const first = `{"scenario":"pause-fenced","run":"fenced/unchecked","verdict":"UNSAFE","properties":{`
@@ -127,7 +127,7 @@ func TestAgainst(t *testing.T) {
 	demand("the same", true, env, all, "UNSAFE as before", "kept\n")
 	demand("another lock", false, fenced, all, "--- FAIL: TestAgainstLock/pause-fenced/single (", "the run has changed since "+file+":2; if that is right, scenarios.Rewrite(true) renews it\n",
 		"it was UNSAFE, and is SAFE\n", "resource exclusion was violated, and is ok\n", "UNEXPECTED", "see it again: ")
-	demand("a run is not there", false, append(env, mine+"_ONLY=pause-fenced"), all, "the test has no run release-race/single any more, which was SAFE; if that is right")
+	demand("a run is not there", false, append(env, mine+"_ONLY=pause-fenced"), all, "the test no longer has the run release-race/single, whose verdict was SAFE; if that is intended")
 	demand("a run is not selected", true, env, []string{"-test.run=^TestAgainstLock$/^pause-fenced$/^single$"})
 
 	for _, test := range []struct{ name, text, want string }{
@@ -167,7 +167,7 @@ func TestAgainstLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, passed := binary(t, []string{verdicts + "=" + file}, "-test.run=^TestAgainstLock$")
-	if passed || !strings.Contains(out, "verdicts.json:1: the test has no run clock-jump/redlock any more, which was SAFE") {
+	if passed || !strings.Contains(out, "verdicts.json:1: the test no longer has the run clock-jump/redlock, whose verdict was SAFE") {
 		t.Errorf("passed: %v\n%s", passed, out)
 	}
 }

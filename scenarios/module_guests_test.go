@@ -64,7 +64,8 @@ func TestModuleByPackageTime(t *testing.T) {
 	})
 }
 
-// A program that calls Run is searched as well, if its source is there.
+// A program that calls Run is searched as well, if its source is there. It has a second lock, which counts its tokens in a package variable:
+// native clients share it, so no two tokens are equal. With the host name in the token, the lock is correct.
 func TestModuleProgramByPackageTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module of its own, and compiles it to WebAssembly")
@@ -73,7 +74,11 @@ func TestModuleProgramByPackageTime(t *testing.T) {
 	lock, _, _ := strings.Cut(read(t, "testdata/dated.txt"), "func TestDated(")
 	lock = strings.NewReplacer("package timed", "package main", `"testing"`, "\"fmt\"\n\t\"os\"", "\t\"lockstep/scenarios/script\"\n\t\"lockstep/scenarios/search\"\n", "").Replace(lock)
 	m.write(t, "judge/main.go", lock+`func main() {
-	outcomes, err := scenarios.Run(context.Background(), func(e clients.Env) clients.Locker { return dated{e} }, scenarios.Only("sweep-client-jump"))
+	newLock, run := func(e clients.Env) clients.Locker { return dated{e} }, "sweep-client-jump"
+	if len(os.Args) > 1 {
+		newLock, run = func(e clients.Env) clients.Locker { return counted{e} }, "pause-after-acquire"
+	}
+	outcomes, err := scenarios.Run(context.Background(), newLock, scenarios.Only(run))
 	if err != nil {
 		panic(err)
 	}
@@ -83,10 +88,16 @@ func TestModuleProgramByPackageTime(t *testing.T) {
 	}
 }
 `)
+	m.write(t, "judge/counted.go", read(t, "testdata/counted.txt"))
 	out, status := m.run(t, "", "go", "build", "-o", "judge/", "./judge")
 	says(t, out, status, 0)
 	out, status = m.run(t, "judge", "./judge")
 	says(t, out, status, 0, "1 broken; 1 with the clients as WebAssembly (*)")
+
+	out, status = m.run(t, "judge", "./judge", "counted")
+	says(t, out, status, 0, "owner only         none\n", "1 broken; 1 with the clients as WebAssembly (*)")
+	out, status = m.run(t, "judge", "./judge", "counted", "on its host")
+	says(t, out, status, 0, "1 run: 1 proved (1 UNSAFE as single; 1 with the clients as WebAssembly (*))")
 
 	if err := os.Rename(filepath.Join(m.dir, "judge/main.go"), filepath.Join(m.dir, "main.go")); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ type played struct {
 	s                  *script.Scenario
 	run                script.Section
 	build              clients.New
-	checksum, timeline string // by Simulate, in a process that has nothing to use again; outcomes would make its collections slow
+	checksum, timeline string // of the run alone, after the pools were emptied; whole outcomes would slow down each forced garbage collection
 }
 
 // worst leaves behind whatever a run can: servers that are down with keys, loaded scripts and a log; a client that

@@ -76,6 +76,9 @@ func (e *exploration) summary() string {
 	if why := e.unreached(); why != "" {
 		lines = append(lines, "clients' clocks were wrong, but package time was right, and "+why+"; with scenarios.Guests(scenarios.GuestsAlways) it is wrong, too")
 	}
+	if v, _ := play.SharedVariable(); v != "" && e.guests != play.GuestsAlways {
+		lines = append(lines, "the clients shared a package variable that the code changes ("+v+"); with scenarios.Guests(scenarios.GuestsAlways) they do not")
+	}
 	return strings.Join(lines, "\n")
 }
 

@@ -14,17 +14,18 @@ func TestImportsPointDown(t *testing.T) {
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver, packagetime := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver", "lockstep/nodes/packagetime"
 	facts, explain, explorer := "lockstep/checker/facts", "lockstep/checker/explain", "lockstep/reports/explorer"
-	foreign := "lockstep/clients/foreign"
+	foreign, overlay := "lockstep/clients/foreign", "lockstep/sim/overlay"
 	claims, fields, source, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/scenarios/internal/source", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
 		link:                         {history},
 		sim:                          {history, link},
 		workers:                      {history, sim},
-		wasm:                         {sim},
+		overlay:                      {},
+		wasm:                         {sim, overlay},
 		nodes:                        {history, sim, engine},
 		live:                         {history, link, sim, workers, nodes, engine, redisserver, packagetime},
-		packagetime:                  {history},
+		packagetime:                  {history, overlay},
 		engine:                       {history},
 		redisserver:                  {history},
 		"lockstep/clients":           {history, sim, "lockstep/clients/internal/redlock"},

@@ -319,7 +319,7 @@ func (n *remoteNode) clear(ctx context.Context) error {
 	}
 	for _, key := range more {
 		if name := strings.TrimPrefix(key, prefix); !n.named[name] {
-			return fmt.Errorf("%s: the lock made a key %q that no command names, so that nobody has watched it; a script has to name its keys in KEYS", n.name, name)
+			return fmt.Errorf("%s: the lock made a key %q that no command names, so Lockstep could not watch it; a script must name its keys in KEYS", n.name, name)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lockstep/sim/history"
+	"lockstep/sim/overlay"
 )
 
 // A program with another package time is built and run: its clocks can be set, and everything that waits follows them.
@@ -77,7 +78,7 @@ func TestUnknownRelease(t *testing.T) {
 	needSupport(t)
 	was := changes
 	defer func() { changes = was }()
-	changes = append([]change{{"time/time.go", "func Then()", "", 1}}, was...)
+	changes = append([]overlay.Change{{File: "time/time.go", Old: "func Then()", N: 1}}, was...)
 	err := Build(t.Context(), "testdata/clock", false, nil, filepath.Join(t.TempDir(), "clock"))
 	if err == nil || !strings.Contains(err.Error(), `time.go contains "func Then()" 0 times, not 1`) {
 		t.Error(err)

@@ -78,7 +78,7 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 	ready, begin, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	launch := func() *wasm.Instance {
 		in := g.module.Start(wasm.Config{
-			Process: p, Random: w.Rand(g.job.Seed, "guest", name), Args: os.Args, Env: guestEnv(), Resolve: servers.resolve,
+			Process: p, Random: w.Rand(g.job.Seed, "guest", name), Args: os.Args, Env: guestEnv(name), Resolve: servers.resolve,
 			Ask: func(in *wasm.Instance, data []byte) []byte {
 				var q question
 				if err := json.Unmarshal(data, &q); err != nil {
@@ -205,7 +205,10 @@ func self() (program, error) {
 	return program{path, cache}, nil
 }
 
-// guestEnv is the environment of a guest: that of this process, and the variable that makes a process a guest.
-func guestEnv() []string { return append(os.Environ(), workers.GuestEnv) }
+// guestEnv is the environment of a guest: that of this process, the variable that makes a process a guest, and the name of its host. Each
+// client has a host of its own.
+func guestEnv(client string) []string {
+	return append(os.Environ(), workers.GuestEnv, "HOSTNAME="+client)
+}
 
 func beGuest(Finder) error { return errors.New("play: this process is not a guest") }

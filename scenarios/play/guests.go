@@ -19,7 +19,8 @@ type Guests string
 
 const (
 	// GuestsAuto, the default, plays a run again with guests if the native run proves nothing because the lock calls package
-	// time, cannot be repeated, or does not end because a goroutine waits for a mutex, so that virtual time stands still.
+	// time, or because its clients share package variables that the code changes; if it cannot be repeated; or if it does not end
+	// because a goroutine waits for a mutex, so that virtual time stands still.
 	GuestsAuto Guests = ""
 	// GuestsAlways makes all clients guests. A short run then takes some thirty times as long.
 	GuestsAlways Guests = "always"
@@ -40,10 +41,18 @@ func (c *Case) settle() {
 	}
 }
 
-// doubt makes an outcome UNKNOWN if a client's clock was wrong and the lock may also call package time, or if nobody can tell whether
-// it does: then the fault may have affected only the part of the lock that reads the clocks in its Env.
+// doubt makes the outcome of a native run UNKNOWN in two cases: if its clients share a package variable that the code changes, or if a
+// client's clock was wrong and the lock calls package time, or may call it. A wrong clock affects only code that reads the clocks in its Env.
 func (c Case) doubt(o *Outcome) {
-	if c.On == OnReal || c.Run.Guests || c.Run.Lock == c.Run.Reference() || o.Report != nil || o.Result.OwnTime || !o.setsClientClock() {
+	if c.On == OnReal || c.Run.Guests || c.Run.Lock == c.Run.Reference() || o.Report != nil {
+		return
+	}
+	if v, err := SharedVariable(); err == nil && v != "" && len(c.Scenario.Resolve(c.Run).Clients()) > 1 {
+		o.Result.Verdict, o.shares = checker.Inconclusive, true
+		o.Result.Unmet = append(o.Result.Unmet, "the clients share a package variable that the code changes ("+v+"); clients in processes of their own would not")
+		return
+	}
+	if o.Result.OwnTime || !o.setsClientClock() {
 		return
 	}
 	if why := MayCallPackageTime(); why != "" {
@@ -60,6 +69,16 @@ var MayCallPackageTime = sync.OnceValue(func() string {
 		return ""
 	}
 	return source.MayCallPackageTime(dir, options)
+})
+
+// SharedVariable returns a package variable that the code under test changes; empty if there is none, and in programs that test only
+// locks of this project. The error says why the source cannot be searched.
+var SharedVariable = sync.OnceValues(func() (string, error) {
+	dir, options, ok := wasm.SourceUnderTest()
+	if !ok {
+		return "", nil
+	}
+	return source.Variable(dir, options)
 })
 
 // setsClientClock reports whether a fault of a client's clock had an effect.
@@ -81,7 +100,7 @@ func (c Case) NeedsGuests(o *Outcome) bool {
 	case o.Report != nil:
 		return o.Report.Mutex
 	}
-	return o.Result.Verdict == checker.Inconclusive && o.Result.OwnTime || o.Repeat != "" || o.Differs != ""
+	return o.Result.Verdict == checker.Inconclusive && o.Result.OwnTime || o.shares || o.Repeat != "" || o.Differs != ""
 }
 
 // AsGuests returns the outcome of a case, given the outcome of its native run. If that leaves something open that guests may

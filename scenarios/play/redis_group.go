@@ -58,7 +58,7 @@ func checkRealReplication(r script.Section, step script.Step) error {
 	case history.Jump:
 		_, first := step.(script.AtStart)
 		if r.IsLock(f.Process) && !(first && slices.Contains(r.ReplicaNames(), f.Process)) {
-			return fmt.Errorf("%w: %s: to a server a jump is a change of its keys, which would be replicated; only a replica can have a wrong clock, from the start", live.ErrSimOnly, f)
+			return fmt.Errorf("%w: %s: on a real server a clock jump is emulated by changing its keys, and the changes would be replicated; only a replica can have a wrong clock, and only from the start", live.ErrSimOnly, f)
 		}
 	case history.Chosen:
 		if !r.IsClient(f.Link.From) && !r.IsClient(f.Link.To) {

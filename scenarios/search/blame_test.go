@@ -77,7 +77,7 @@ func TestBlameIsCounterfactual(t *testing.T) {
 
 var blamedPlans = flag.Int("blamed-plans", 4, "how many plans that a random search finds are replayed without their faults, for each lock; 50: some hundreds")
 
-// The blame for what a random search finds is compared with replays as well, those without one fault at a time included. A third of the
+// The blame for what a random search finds is compared with replays as well, including those that leave out one fault at a time. A third of the
 // shapes has its turn each day.
 func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 	if testing.Short() {

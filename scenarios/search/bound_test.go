@@ -158,7 +158,7 @@ func perturbed(s *script.Scenario) int {
 }
 
 // What a bounded search leaves out changes nothing: a search that leaves nothing out but supersets of violations finds the same
-// ways to fail, each with as many perturbations. Each pair of kinds is tried on one day of five.
+// ways to fail, each with as many perturbations. Each pair of kinds is tried on one day in five.
 func TestBoundLeavesNothingOut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays thousands of plans")

@@ -120,7 +120,7 @@ func (f *finder) waits(w wait, fixed []time.Duration) []time.Duration {
 	return f.thin(placedBetween(marks, w.grain()))
 }
 
-// mostPairs limits the pairs of one thing that waits and one later event, except that leastWaits are always kept. Without a limit, the number of
+// mostPairs limits the number of pairs of a thing that waits and a later event; leastWaits for each are kept in any case. Without a limit, the number of
 // pairs grows with the square of the number of events: a lock that polls a hundred times a second would have millions.
 const (
 	mostPairs  = 200_000

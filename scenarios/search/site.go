@@ -21,8 +21,8 @@ func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.K
 	return f.sites()
 }
 
-// Ordered is [Sites] at more sites, and what waits there waits until after each later event to which that matters. whole is false if
-// the run is so long that waits past some of these events were left out.
+// Ordered is like [Sites], but has more sites, and holds whatever can wait there past each later event that this can affect. whole is false
+// if the run is so long that some of these events were left out.
 func Ordered(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.Kind) (all []Perturbation, whole bool) {
 	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o), ordered: true}
 	all = f.sites()

@@ -381,7 +381,7 @@ func ReadHistory(r io.Reader) (*History, error) {
 		return nil, errors.New("1: not a history: the first line must have a \"scenario\"")
 	}
 	if first.Events > 0 && first.Events != len(h.Events) {
-		return nil, fmt.Errorf("1: the history had %d events, and has %d", first.Events, len(h.Events))
+		return nil, fmt.Errorf("1: this line says that the history has %d events, but it has %d", first.Events, len(h.Events))
 	}
 	if !h.Foreign && first.Sum != sum(whole) && first.Sum != sum(events) {
 		return nil, fmt.Errorf(`1: the history is not as it was written: its sum was %s, and is %s; without "sum" in this line it is judged as a history from elsewhere`, first.Sum, sum(whole))

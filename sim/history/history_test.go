@@ -36,7 +36,7 @@ func TestHistoryHasASum(t *testing.T) {
 		{"with another TTL", strings.Replace(written, `"ttl":1000000000`, `"ttl":2000000000`, 1), "1: the history is not as it was written: "},
 		{"with another event", strings.Replace(written, `"until":5`, `"until":6`, 1), "1: the history is not as it was written: "},
 		{"with an unknown word", strings.Replace(written, `"ok"`, `"okay"`, 1), "1: the history is not as it was written: "},
-		{"with a line less", strings.TrimSuffix(written, strings.SplitAfter(events, "\n")[1]), "1: the history had 2 events, and has 1"},
+		{"with a line less", strings.TrimSuffix(written, strings.SplitAfter(events, "\n")[1]), "1: this line says that the history has 2 events, but it has 1"},
 		{"of an older version, with another event", strings.Replace(older, `"until":5`, `"until":6`, 1), "1: the history is not as it was written: "},
 		{"without a scenario", strings.Replace(written, `"scenario":"s"`, `"scenario":""`, 1), `1: not a history: the first line must have a "scenario"`},
 	} {

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lockstep/sim/overlay"
 )
 
 // source says where the source of the program of guests is, and what it is.
@@ -122,9 +124,14 @@ func (r *built) build(ctx context.Context) error {
 		args = []string{"build"}
 	}
 	args = append(args, "-ldflags=-s -w", "-o", target)
+	changed, err := overlay.Write(ctx, source.dir, dir, "host", hostName, nil)
+	if err != nil {
+		return err
+	}
+	args = append(args, "-overlay", changed)
 	args = append(args, tags()...)
 	args = append(args, ".")
-	defer note("compiling this program to WebAssembly, for clients whose code calls package time or waits for a mutex")()
+	defer note("compiling this program to WebAssembly, for clients whose code calls package time, changes package variables or waits for a mutex")()
 	for try := 1; ; try++ {
 		cmd := exec.CommandContext(ctx, tool, args...)
 		cmd.Dir = source.dir
@@ -148,6 +155,13 @@ func note(doing string) (done func()) {
 	})
 	return func() { t.Stop() }
 }
+
+// hostName makes os.Hostname return the environment variable HOSTNAME. In the standard library it always returns wasip1.
+var hostName = []overlay.Change{{
+	File: "syscall/syscall_wasip1.go", N: 1,
+	Old: "\t\treturn \"wasip1\", nil\n",
+	New: "\t\tif name, ok := Getenv(\"HOSTNAME\"); ok {\n\t\t\treturn name, nil\n\t\t}\n\t\treturn \"wasip1\", nil\n",
+}}
 
 // buildTries is how often a program is built that cannot be compiled to machine code.
 const buildTries = 4

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -47,39 +48,97 @@ type pkg struct {
 	ImportPath, Dir   string
 	GoFiles, CgoFiles []string
 	Standard          bool
-	Deps              []string
+	Module            struct {
+		Path string
+		Main bool
+	}
+	Deps []string
+}
+
+func (p pkg) files() (files []string) {
+	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
+		files = append(files, filepath.Join(p.Dir, name))
+	}
+	return files
 }
 
 // listLimit is how long the go command may take.
 const listLimit = time.Minute
 
 func packageTime(dir string, options []string) (string, error) {
-	if dir == "" {
-		return "", errors.New("it is not known where its source is")
+	return first(dir, options, func(p pkg) (string, error) {
+		for _, file := range p.files() {
+			if where, err := firstCall(file); where != "" || err != nil {
+				return where, err
+			}
+		}
+		return "", nil
+	})
+}
+
+// first searches the packages under test, each before those that it imports, and returns the first result. If the result is not from the
+// package in dir, the import path is put before it.
+func first(dir string, options []string, search func(pkg) (string, error)) (string, error) {
+	all, err := underTest(dir, options)
+	for _, p := range all {
+		where, err := search(p)
+		if where != "" && p.Dir != dir {
+			where = base(p.ImportPath) + "/" + where
+		}
+		if where != "" || err != nil {
+			return where, err
+		}
 	}
+	return "", err
+}
+
+// listed is what go list has printed last. The go command takes some 0.3 s.
+var listed struct {
+	sync.Mutex
+	of  string
+	all []pkg
+}
+
+// underTest lists the packages under test, each before those that it imports.
+func underTest(dir string, options []string) ([]pkg, error) {
+	if dir == "" {
+		return nil, errors.New("it is not known where its source is")
+	}
+	listed.Lock()
+	defer listed.Unlock()
+	if of := fmt.Sprintf("%q %q", dir, options); of != listed.of {
+		all, err := list(dir, options)
+		if err != nil {
+			return nil, err
+		}
+		listed.of, listed.all = of, all
+	}
+	return listed.all, nil
+}
+
+func list(dir string, options []string) (all []pkg, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), listLimit)
 	defer cancel()
-	args := slices.Concat([]string{"list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,CgoFiles,Standard,Deps"}, options, []string{"."})
+	args := slices.Concat([]string{"list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,CgoFiles,Standard,Module,Deps"}, options, []string{"."})
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", errors.New("there is no go command")
+		return nil, errors.New("there is no go command")
 	}
 	if err != nil {
 		lines := strings.FieldsFunc(complaint.String(), func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' })
-		return "", fmt.Errorf("go list: %w: %s", err, strings.Join(lines[:min(3, len(lines))], " "))
+		return nil, fmt.Errorf("go list: %w: %s", err, strings.Join(lines[:min(3, len(lines))], " "))
 	}
-	var all []pkg
 	ours := map[string]bool{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		if err := d.Decode(&p); err == io.EOF {
 			break
 		} else if err != nil {
-			return "", fmt.Errorf("go list: %w", err)
+			return nil, fmt.Errorf("go list: %w", err)
 		}
 		all = append(all, p)
 		if base(p.ImportPath) == "lockstep/scenarios" {
@@ -88,26 +147,12 @@ func packageTime(dir string, options []string) (string, error) {
 			}
 		}
 	}
-	for _, p := range slices.Backward(all) { // a package comes after those that it imports
+	all = slices.DeleteFunc(all, func(p pkg) bool {
 		path := base(p.ImportPath)
-		if p.Standard || ours[path] || strings.HasPrefix(path, "lockstep/") || strings.HasSuffix(path, ".test") {
-			continue
-		}
-		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
-			where, err := firstCall(filepath.Join(p.Dir, name))
-			if err != nil {
-				return "", err
-			}
-			if where == "" {
-				continue
-			}
-			if p.Dir != dir {
-				where = path + "/" + where
-			}
-			return where, nil
-		}
-	}
-	return "", nil
+		return p.Standard || ours[path] || strings.HasPrefix(path, "lockstep/") || strings.HasSuffix(path, ".test")
+	})
+	slices.Reverse(all) // in what go list prints, a package comes after those that it imports
+	return all, nil
 }
 
 // base removes from an import path the test for which the package was compiled: "p [q.test]" becomes "p".
