@@ -240,13 +240,6 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil)
 		})
 	}},
-	"single-load-once": {faults: []string{"on request SCRIPT c1->n1 reset"}, play: func(s *stage, build clients.New, done func(bool)) {
-		s.client("c1", func(c *client) {
-			l := build(c.env)
-			c.at(0, l, 2*time.Second).Release(c.ctx)
-			done(c.at(4, l, 2*time.Second).Release(c.ctx) != nil)
-		})
-	}},
 	"single-key-window": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			c.at(1, build(c.env), 4*time.Second)

@@ -6,7 +6,7 @@
 // looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that catch them:
 // single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
 // single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha,
-// single-load-once, single-token-in-locker, single-clean-up-cancelled, single-goes-on, single-one-key, single-capped-ttl,
+// single-token-in-locker, single-clean-up-cancelled, single-goes-on, single-one-key, single-capped-ttl,
 // single-one-at-a-time, single-wait-own-client, single-wait-leaves, redlock-first-three, redlock-extend-of-granted,
 // redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
 // watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after.
@@ -75,7 +75,6 @@ func Mistakes() []clients.Lock {
 		releaseToldOK,
 		releaseForce,
 		evalsha,
-		loadOnce,
 		wokenOwns,
 		waitsForMessage,
 		keyWindow,

@@ -45,7 +45,7 @@ var adversities = []adversity{
 		"held-quietly",
 	}},
 	{"sweeps: one fault, at each position", []string{
-		"sweep-pause", "sweep-die", "sweep-delay", "sweep-delay-slow-clock", "sweep-lose", "sweep-again", "sweep-extend-shorter", "sweep-stall", "sweep-empty", "sweep-failover",
+		"sweep-pause", "sweep-die", "sweep-delay", "sweep-delay-slow-clock", "sweep-lose", "sweep-extend-shorter", "sweep-stall", "sweep-empty", "sweep-failover",
 		"sweep-drift", "sweep-stray", "sweep-jump", "sweep-client-jump",
 	}},
 }
