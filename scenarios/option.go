@@ -412,7 +412,7 @@ const (
 //
 // By default [Test], [RunFile] and [Run] play a run again with guests if it proves nothing because the lock calls package time, if it
 // cannot be repeated, if a client's clock was wrong and the code under test may call package time, if the clients share package
-// variables that the code changes, or if it does not end because a goroutine waits for a mutex that another holds while it waits for
+// variables that may differ between processes, or if it does not end because a goroutine waits for a mutex that another holds while it waits for
 // the network. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved, or does not end, and says
 // why, as it does with GuestsNever. By default [Explore] uses guests only for runs that a mutex keeps from ending.
 func Guests(when play.Guests) Option { return option("Guests", func(o *options) { o.guests = when }) }

@@ -185,7 +185,7 @@ func sentence(outcomes []*play.Outcome) string {
 
 // hints says what helps with mistakes that show in many runs.
 func hints(outcomes []*play.Outcome) []string {
-	return slices.DeleteFunc([]string{adviseClock(outcomes), adviseVariable(outcomes), adviseRefusal(outcomes)}, func(hint string) bool { return hint == "" })
+	return slices.DeleteFunc([]string{adviseClock(outcomes), adviseState(outcomes), adviseRefusal(outcomes)}, func(hint string) bool { return hint == "" })
 }
 
 // adviseClock says what to do about runs that prove nothing because the lock calls package time, or may call it; empty if there are none.
@@ -203,18 +203,18 @@ func adviseClock(outcomes []*play.Outcome) string {
 		"what helps: run the test where its source and a go command are, and without scenarios.GuestsNever, so that its clients can run as WebAssembly; or call Now, Sleep, After and NewTimer of Env.Clock instead of those of package time, also for timeouts, and Env.Wall.Now() for the date; or test on real servers with scenarios.OnRedis"
 }
 
-// adviseVariable says what to do about runs that prove nothing because the clients shared package variables; empty if there are none.
-func adviseVariable(outcomes []*play.Outcome) string {
+// adviseState says what to do about runs that prove nothing because the clients shared what processes do not; empty if there are none.
+func adviseState(outcomes []*play.Outcome) string {
 	n := 0
 	for _, o := range outcomes {
-		if o.Standing() == play.Unproved && o.WhyUnproved() == play.PackageVariables {
+		if o.Standing() == play.Unproved && o.WhyUnproved() == play.SharedState {
 			n++
 		}
 	}
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("unproved because the clients of a native run share a package variable that the code changes: %s\n", reports.Count(n, "run")) +
+	return fmt.Sprintf("unproved because in a native run the clients share package variables or the host name: %s\n", reports.Count(n, "run")) +
 		"what helps: run the test without scenarios.GuestsNever and where it can be compiled to WebAssembly, so that each client has variables of its own; or keep the state in the Locker that your function returns; or test on real servers with scenarios.OnRedis"
 }
 

@@ -76,8 +76,8 @@ func (e *exploration) summary() string {
 	if why := e.unreached(); why != "" {
 		lines = append(lines, "clients' clocks were wrong, but package time was right, and "+why+"; with scenarios.Guests(scenarios.GuestsAlways) it is wrong, too")
 	}
-	if v, _ := play.SharedVariable(); v != "" && e.guests != play.GuestsAlways {
-		lines = append(lines, "the clients shared a package variable that the code changes ("+v+"); with scenarios.Guests(scenarios.GuestsAlways) they do not")
+	if v, _ := play.Shared(); v != "" && e.guests != play.GuestsAlways {
+		lines = append(lines, "the clients shared what processes on different machines do not ("+v+"); with scenarios.Guests(scenarios.GuestsAlways) they do not share it")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -19,7 +19,7 @@ type Guests string
 
 const (
 	// GuestsAuto, the default, plays a run again with guests if the native run proves nothing because the lock calls package
-	// time, or because its clients share package variables that the code changes; if it cannot be repeated; or if it does not end
+	// time, or because its clients share package variables, which processes do not; if it cannot be repeated; or if it does not end
 	// because a goroutine waits for a mutex, so that virtual time stands still.
 	GuestsAuto Guests = ""
 	// GuestsAlways makes all clients guests. A short run then takes some thirty times as long.
@@ -41,18 +41,18 @@ func (c *Case) settle() {
 	}
 }
 
-// doubt makes the outcome of a native run UNKNOWN in two cases: if its clients share a package variable that the code changes, or if a
+// doubt makes the outcome of a native run UNKNOWN in two cases: if its clients share what processes do not, or if a
 // client's clock was wrong and the lock calls package time, or may call it. A wrong clock affects only code that reads the clocks in its Env.
 func (c Case) doubt(o *Outcome) {
-	if c.On == OnReal || c.Run.Guests || c.Run.Lock == c.Run.Reference() || o.Report != nil {
+	if c.On == OnReal || c.Run.Guests || c.Run.Lock == c.Run.Reference() {
 		return
 	}
-	if v, err := SharedVariable(); err == nil && v != "" && len(c.Scenario.Resolve(c.Run).Clients()) > 1 {
+	if v, err := Shared(); err == nil && v != "" && len(c.Scenario.Resolve(c.Run).Clients()) > 1 {
 		o.Result.Verdict, o.shares = checker.Inconclusive, true
-		o.Result.Unmet = append(o.Result.Unmet, "the clients share a package variable that the code changes ("+v+"); clients in processes of their own would not")
+		o.because("in a native run the clients share what processes on different machines do not (" + v + ")")
 		return
 	}
-	if o.Result.OwnTime || !o.setsClientClock() {
+	if o.Report != nil || o.Result.OwnTime || !o.setsClientClock() {
 		return
 	}
 	if why := MayCallPackageTime(); why != "" {
@@ -71,14 +71,15 @@ var MayCallPackageTime = sync.OnceValue(func() string {
 	return source.MayCallPackageTime(dir, options)
 })
 
-// SharedVariable returns a package variable that the code under test changes; empty if there is none, and in programs that test only
-// locks of this project. The error says why the source cannot be searched.
-var SharedVariable = sync.OnceValues(func() (string, error) {
+// Shared returns something that the clients of a native run share, and that processes on different machines do not share, such as a package variable
+// that the code under test changes; empty if there is nothing, and in programs that test only locks of this project. The error says why the source
+// cannot be searched.
+var Shared = sync.OnceValues(func() (string, error) {
 	dir, options, ok := wasm.SourceUnderTest()
 	if !ok {
 		return "", nil
 	}
-	return source.Variable(dir, options)
+	return source.Shared(dir, options)
 })
 
 // setsClientClock reports whether a fault of a client's clock had an effect.
@@ -98,7 +99,7 @@ func (c Case) NeedsGuests(o *Outcome) bool {
 	case c.Guests != GuestsAuto || c.On == OnReal || c.Run.Guests || clients.IsWasm(c.Run.Lock):
 		return false
 	case o.Report != nil:
-		return o.Report.Mutex
+		return o.Report.Mutex || o.shares
 	}
 	return o.Result.Verdict == checker.Inconclusive && o.Result.OwnTime || o.shares || o.Repeat != "" || o.Differs != ""
 }

@@ -32,7 +32,7 @@ type Outcome struct {
 	Repeat string
 
 	Differs string  // how the trace of a repetition differed, for a lock whose runs are reproducible; empty if it did not
-	shares  bool    // whether the clients shared package variables, as clients in processes of their own would not
+	shares  bool    // whether the clients shared what processes do not share
 	Sweep   *Sweep  // of a swept page, whose other fields are those of the run at the worst position; nil for other pages
 	Promise Promise // what is claimed of the lock; see Broken
 	NotRun  bool    // for the reason in Report
@@ -177,8 +177,8 @@ func (o *Outcome) ToExplore() explorer.Run {
 	return r
 }
 
-// PackageVariables is what [Outcome.WhyUnproved] returns if the clients of a run shared package variables.
-const PackageVariables = "package variables"
+// SharedState is what [Outcome.WhyUnproved] returns if the clients of a run shared what processes do not share.
+const SharedState = "shared state"
 
 // WhyUnproved is why a run proves nothing, in a few words that many runs share.
 func (o *Outcome) WhyUnproved() string {
@@ -193,7 +193,7 @@ func (o *Outcome) WhyUnproved() string {
 		}
 		return "not simulated: " + strings.Join(o.Result.Refused, ", ")
 	case o.shares:
-		return PackageVariables
+		return SharedState
 	case o.Result.OwnTime:
 		return "package time"
 	case len(o.Result.Idle) > 0:

@@ -131,7 +131,7 @@ func (r *built) build(ctx context.Context) error {
 	args = append(args, "-overlay", changed)
 	args = append(args, tags()...)
 	args = append(args, ".")
-	defer note("compiling this program to WebAssembly, for clients whose code calls package time, changes package variables or waits for a mutex")()
+	defer note("compiling this program to WebAssembly, for clients whose code calls package time, has package variables of its process or waits for a mutex")()
 	for try := 1; ; try++ {
 		cmd := exec.CommandContext(ctx, tool, args...)
 		cmd.Dir = source.dir

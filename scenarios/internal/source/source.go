@@ -45,7 +45,8 @@ func MayCallPackageTime(dir string, options []string) string {
 
 // pkg is what go list prints about a package.
 type pkg struct {
-	ImportPath, Dir   string
+	ImportPath, Name  string
+	Dir               string
 	GoFiles, CgoFiles []string
 	Standard          bool
 	Module            struct {
@@ -79,7 +80,7 @@ func packageTime(dir string, options []string) (string, error) {
 // first searches the packages under test, each before those that it imports, and returns the first result. If the result is not from the
 // package in dir, the import path is put before it.
 func first(dir string, options []string, search func(pkg) (string, error)) (string, error) {
-	all, err := underTest(dir, options)
+	all, _, err := underTest(dir, options)
 	for _, p := range all {
 		where, err := search(p)
 		if where != "" && p.Dir != dir {
@@ -95,31 +96,37 @@ func first(dir string, options []string, search func(pkg) (string, error)) (stri
 // listed is what go list has printed last. The go command takes some 0.3 s.
 var listed struct {
 	sync.Mutex
-	of  string
-	all []pkg
+	of    string
+	all   []pkg
+	names map[string]string // of all packages, those that are not under test included
 }
 
-// underTest lists the packages under test, each before those that it imports.
-func underTest(dir string, options []string) ([]pkg, error) {
+// underTest lists the packages under test, each before those that it imports, and the names of all packages, by their paths.
+func underTest(dir string, options []string) (all []pkg, names map[string]string, err error) {
 	if dir == "" {
-		return nil, errors.New("it is not known where its source is")
+		return nil, nil, errors.New("it is not known where its source is")
 	}
 	listed.Lock()
 	defer listed.Unlock()
 	if of := fmt.Sprintf("%q %q", dir, options); of != listed.of {
 		all, err := list(dir, options)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		listed.of, listed.all = of, all
+		listed.of, listed.names = of, map[string]string{}
+		for _, p := range all {
+			listed.names[base(p.ImportPath)] = p.Name
+		}
+		listed.all = searched(all)
 	}
-	return listed.all, nil
+	return listed.all, listed.names, nil
 }
 
+// list lists the package in dir and all that it depends on.
 func list(dir string, options []string) (all []pkg, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), listLimit)
 	defer cancel()
-	args := slices.Concat([]string{"list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,CgoFiles,Standard,Module,Deps"}, options, []string{"."})
+	args := slices.Concat([]string{"list", "-deps", "-test", "-json=ImportPath,Name,Dir,GoFiles,CgoFiles,Standard,Module,Deps"}, options, []string{"."})
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	var complaint bytes.Buffer
@@ -132,7 +139,6 @@ func list(dir string, options []string) (all []pkg, err error) {
 		lines := strings.FieldsFunc(complaint.String(), func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' })
 		return nil, fmt.Errorf("go list: %w: %s", err, strings.Join(lines[:min(3, len(lines))], " "))
 	}
-	ours := map[string]bool{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		if err := d.Decode(&p); err == io.EOF {
@@ -141,6 +147,14 @@ func list(dir string, options []string) (all []pkg, err error) {
 			return nil, fmt.Errorf("go list: %w", err)
 		}
 		all = append(all, p)
+	}
+	return all, nil
+}
+
+// searched takes the packages under test out of what go list has printed, each before those that it imports.
+func searched(all []pkg) []pkg {
+	ours := map[string]bool{}
+	for _, p := range all {
 		if base(p.ImportPath) == "lockstep/scenarios" {
 			for _, d := range p.Deps {
 				ours[base(d)] = true
@@ -151,8 +165,8 @@ func list(dir string, options []string) (all []pkg, err error) {
 		path := base(p.ImportPath)
 		return p.Standard || ours[path] || strings.HasPrefix(path, "lockstep/") || strings.HasSuffix(path, ".test")
 	})
-	slices.Reverse(all) // in what go list prints, a package comes after those that it imports
-	return all, nil
+	slices.Reverse(all)
+	return all
 }
 
 // base removes from an import path the test for which the package was compiled: "p [q.test]" becomes "p".

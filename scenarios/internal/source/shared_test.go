@@ -1,0 +1,85 @@
+package source
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestShared(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text, want string
+	}{
+		"counted":                       {"var next int\n\nfunc f() int { next++; return next }\n", "lock.go:3: next"},
+		"assigned":                      {"var a, last string\n\nfunc f(s string) { last = s }\n", "lock.go:3: last"},
+		"a field":                       {"var state struct{ n int }\n\nfunc f() { state.n = 3 }\n", "lock.go:3: state"},
+		"a map":                         {"var held = map[string]bool{}\n\nfunc f(s string) { held[s] = true }\n", "lock.go:3: held"},
+		"deleted":                       {"var held = map[string]bool{}\n\nfunc f(s string) { delete(held, s) }\n", "lock.go:3: held"},
+		"by address":                    {"import \"sync/atomic\"\n\nvar next int64\n\nfunc f() int64 { return atomic.AddInt64(&next, 1) }\n", "lock.go:5: next"},
+		"a mutex":                       {"import \"sync\"\n\nvar mu sync.Mutex\n\nfunc f() { mu.Lock() }\n", "lock.go:5: mu"},
+		"a counter":                     {"import \"sync/atomic\"\n\nvar next = new(atomic.Int64)\n\nfunc f() int64 { return next.Add(1) }\n", "lock.go:5: next"},
+		"random numbers":                {"import \"math/rand/v2\"\n\nvar random = rand.New(rand.NewPCG(1, 2))\n\nfunc f() uint64 { return random.Uint64() }\n", "lock.go:5: random"},
+		"an embedded mutex":             {"import \"sync\"\n\nvar held struct{ sync.Mutex }\n\nfunc f() { held.Lock() }\n", "lock.go:5: held"},
+		"a type of its own":             {"type counter struct{ n int }\n\nfunc (c *counter) next() int { c.n++; return c.n }\n\nvar tokens = &counter{}\n\nfunc f() int { return tokens.next() }\n", "lock.go:7: tokens"},
+		"a channel":                     {"var slots = make(chan struct{}, 1)\n\nfunc f() { slots <- struct{}{} }\n", "lock.go:3: slots"},
+		"a channel, received":           {"var slots = make(chan int, 1)\n\nfunc f() { <-slots }\n", "lock.go:3: slots"},
+		"in a method":                   {"type lock struct{}\n\nvar n int\n\nfunc (lock) init() { n = 2 }\n", "lock.go:5: n"},
+		"in a function literal":         {"var n int\n\nfunc g() { f := func() { n = 3 }; f() }\n", "lock.go:3: n"},
+		"in a literal of a variable":    {"var n int\n\nvar f = func() { n = 2 }\n", "lock.go:3: n"},
+		"a closure":                     {"var next = func() func() int { n := 0; return func() int { n++; return n } }()\n\nfunc f() int { return next() }\n", "lock.go:3: next"},
+		"a method value":                {"import \"sync/atomic\"\n\nvar next = new(atomic.Int64).Add\n\nfunc f() int64 { return next(1) }\n", "lock.go:5: next"},
+		"a function that changes a map": {"var counts = map[string]int{}\n\nfunc count(m map[string]int) { m[\"\"]++ }\n\nfunc f() { count(counts) }\n", "lock.go:3: counts"},
+		"a generic type":                {"type counter[T ~int] struct{ n T }\n\nfunc (c *counter[T]) next() T { c.n++; return c.n }\n\nvar tokens counter[int]\n\nfunc f() int { return tokens.next() }\n", "lock.go:7: tokens"},
+		"a part of its own type":        {"type counter struct{ n int }\n\nfunc (c *counter) next() int { c.n++; return c.n }\n\ntype all struct{ c counter }\n\nfunc (a *all) next() int { return a.c.next() }\n\nvar tokens all\n\nfunc f() int { return tokens.next() }\n", "lock.go:11: tokens"},
+		"random for each process":       {"import \"crypto/rand\"\n\nvar process = rand.Text()\n\nfunc f() string { return process }\n", "lock.go:5: process"},
+		"of the process":                {"import \"os\"\n\nvar pid = os.Getpid()\n\nfunc f() int { return pid }\n", "lock.go:5: pid"},
+		"of the host":                   {"import \"os\"\n\nvar host, _ = os.Hostname()\n\nfunc f() string { return host }\n", "lock.go:5: host"},
+		"by a function of its own":      {"import \"crypto/rand\"\n\nfunc token(n int) string { return rand.Text()[:n] }\n\nvar process = token(16)\n\nfunc f() string { return process }\n", "lock.go:7: process"},
+		"of another package":            {"import \"example.com/m/go-ids\"\n\nfunc f() int { return ids.Default.Next() }\n-- go-ids\npackage ids\n\ntype IDs struct{ n int }\n\nfunc (i *IDs) Next() int { i.n++; return i.n }\n\nvar Default = &IDs{}\n", "example.com/m/go-ids/ids.go:7: Default"},
+		"by another package":            {"import \"example.com/m/go-ids\"\n\nfunc f() { ids.Last++ }\n-- go-ids\npackage ids\n\nvar Last int\n", "example.com/m/go-ids/ids.go:3: Last"},
+		"a type of another package":     {"import \"example.com/m/go-ids\"\n\nvar mine ids.IDs\n\nfunc f() int { return mine.Next() }\n-- go-ids\npackage ids\n\ntype IDs struct{ n int }\n\nfunc (i *IDs) Next() int { i.n++; return i.n }\n", "lock.go:5: mine"},
+		"a script of another package":   {"import \"example.com/m/go-ids\"\n\nfunc f() { ids.Del.Run(nil, nil, nil) }\n-- go-ids\npackage ids\n\nimport \"github.com/redis/go-redis/v9\"\n\nvar Del = redis.NewScript(``)\n", ""},
+		"a function":                    {"import \"time\"\n\nvar now = time.Now\n\nfunc f() time.Time { return now() }\n", ""},
+		"a logger":                      {"import (\n\t\"log\"\n\t\"os\"\n)\n\nvar logger = log.New(os.Stderr, \"\", 0)\n\nfunc f() { logger.Print() }\n", ""},
+		"a singleton":                   {"type counter struct{ n int }\n\nfunc (c *counter) next() int { c.n++; return c.n }\n\nvar tokens = &counter{}\n\nfunc f() *counter { return tokens }\n", "lock.go:7: tokens"},
+		"behind an interface":           {"type counter struct{ n int }\n\nfunc (c *counter) next() int { c.n++; return c.n }\n\nvar tokens interface{ next() int } = &counter{}\n\nfunc f() int { return tokens.next() }\n", "lock.go:7: tokens"},
+		"a map with methods":            {"type names map[string]bool\n\nfunc (n names) take(s string) { n[s] = true }\n\nvar held = names{}\n\nfunc f() { held.take(\"\") }\n", "lock.go:7: held"},
+		"random, set in init":           {"import \"crypto/rand\"\n\nvar process string\n\nfunc init() { process = rand.Text() }\n\nfunc f() string { return process }\n", "lock.go:5: process"},
+		"the name of the host":          {"import \"os\"\n\nfunc f() { os.Hostname() }\n", "lock.go:5: os.Hostname"},
+		"a table":                       {"var codes = map[string]int{}\n\nfunc f(s string) int { return codes[s] }\n", ""},
+		"only read":                     {"var n = 3\n\nfunc f() int { return n }\n", ""},
+		"a script":                      {"import \"github.com/redis/go-redis/v9\"\n\nvar del = redis.NewScript(``)\n\nfunc f() { del.Run(nil, nil, nil) }\n", ""},
+		"an error":                      {"import \"errors\"\n\nvar errTaken = errors.New(\"\")\n\nfunc f() string { return errTaken.Error() }\n", ""},
+		"set at the beginning":          {"var n int\n\nfunc init() { n = 2 }\n\nfunc main() { n = 3 }\n", ""},
+		"a local one":                   {"var n int\n\nfunc f() int { n := 2; n++; return n }\n", ""},
+		"a parameter":                   {"var n int\n\nfunc f(n int) int { n++; return n }\n", ""},
+		"options":                       {"type options struct{ n int }\n\nfunc (o *options) get() int { return o.n }\n\nvar defaults = &options{1}\n\nfunc f() int { return defaults.get() }\n", ""},
+		"a field of a receiver":         {"type lock struct{ n int }\n\nfunc (l *lock) f() { l.n++ }\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			lock, other, _ := strings.Cut(tt.text, "-- go-ids\n")
+			files := map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "lock.go": "package lock\n\n" + lock, "go-ids/ids.go": other}
+			for name, text := range files {
+				if text == "" {
+					continue
+				}
+				os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777)
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := Shared(dir, []string{"-e"}); got != tt.want || err != nil {
+				t.Errorf("%q, %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// Only packages of the module under test are searched.
+func TestSharedOfLockstep(t *testing.T) {
+	if v, err := Shared(".", nil); v != "" || err != nil {
+		t.Errorf("%q, %v", v, err)
+	}
+}
