@@ -78,7 +78,13 @@ func TestModuleProgramByPackageTime(t *testing.T) {
 	if len(os.Args) > 1 {
 		newLock, run = func(e clients.Env) clients.Locker { return counted{e} }, "pause-after-acquire"
 	}
-	outcomes, err := scenarios.Run(context.Background(), newLock, scenarios.Only(run))
+	when := scenarios.GuestsNever
+	if len(os.Args) < 4 {
+		when = ""
+	} else if os.Args[3] == "always" {
+		when = scenarios.GuestsAlways
+	}
+	outcomes, err := scenarios.Run(context.Background(), newLock, scenarios.Only(run), scenarios.Guests(when))
 	if err != nil {
 		panic(err)
 	}
@@ -98,6 +104,11 @@ func TestModuleProgramByPackageTime(t *testing.T) {
 	says(t, out, status, 0, "owner only         none\n", "1 broken; 1 with the clients as WebAssembly (*)")
 	out, status = m.run(t, "judge", "./judge", "counted", "on its host")
 	says(t, out, status, 0, "1 run: 1 proved (1 UNSAFE as single; 1 with the clients as WebAssembly (*))")
+
+	out, status = m.run(t, "judge", "./judge", "counted", "on its host", "always")
+	says(t, out, status, 0, "1 run: 1 proved (1 UNSAFE as single; 1 with the clients as WebAssembly (*))")
+	out, status = m.run(t, "judge", "./judge", "counted", "on its host", "never")
+	says(t, out, status, 0, "1 run: 0 proved, 1 unproved (shared state: 1)", "[in a native run the clients share what processes on different machines do not (counted.go:15: next)]")
 
 	if err := os.Rename(filepath.Join(m.dir, "judge/main.go"), filepath.Join(m.dir, "main.go")); err != nil {
 		t.Fatal(err)

@@ -214,7 +214,8 @@ func adviseState(outcomes []*play.Outcome) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("unproved because in a native run the clients share package variables or the host name: %s\n", reports.Count(n, "run")) +
+	what, _ := play.Shared()
+	return fmt.Sprintf("unproved because in a native run the clients share what processes on different machines do not (%s): %s\n", what, reports.Count(n, "run")) +
 		"what helps: run the test without scenarios.GuestsNever and where it can be compiled to WebAssembly, so that each client has variables of its own; or keep the state in the Locker that your function returns; or test on real servers with scenarios.OnRedis"
 }
 

@@ -44,6 +44,7 @@ func (c *Case) settle() {
 // doubt makes the outcome of a native run UNKNOWN in two cases: if its clients share what processes do not, or if a
 // client's clock was wrong and the lock calls package time, or may call it. A wrong clock affects only code that reads the clocks in its Env.
 func (c Case) doubt(o *Outcome) {
+	c.settle()
 	if c.On == OnReal || c.Run.Guests || c.Run.Lock == c.Run.Reference() {
 		return
 	}

@@ -183,6 +183,8 @@ const SharedState = "shared state"
 // WhyUnproved is why a run proves nothing, in a few words that many runs share.
 func (o *Outcome) WhyUnproved() string {
 	switch {
+	case o.shares: // runs may differ because of that
+		return SharedState
 	case o.Differs != "":
 		return "not reproducible"
 	case o.History != nil && o.History.Meta.Cap != "":
@@ -192,8 +194,6 @@ func (o *Outcome) WhyUnproved() string {
 			return "simulated only: " + strings.Join(o.Result.Refused, ", ")
 		}
 		return "not simulated: " + strings.Join(o.Result.Refused, ", ")
-	case o.shares:
-		return SharedState
 	case o.Result.OwnTime:
 		return "package time"
 	case len(o.Result.Idle) > 0:

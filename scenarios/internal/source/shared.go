@@ -47,7 +47,7 @@ func Shared(dir string, options []string) (string, error) {
 }
 
 // stateful lists packages with types whose methods change their values.
-var stateful = []string{"sync", "sync/atomic", "math/rand", "math/rand/v2", "container/list", "container/ring", "golang.org/x/sync/", "golang.org/x/time/rate"}
+var stateful = []string{"sync", "sync/atomic", "math/rand", "math/rand/v2", "math/big", "bytes", "container/list", "container/ring", "golang.org/x/sync/", "golang.org/x/time/rate"}
 
 // random lists what the path of a package contains whose functions return something else in each process, even with arguments.
 var random = []string{"rand", "uuid", "ulid", "xid", "nanoid", "ksuid"}
@@ -281,7 +281,7 @@ func (v *variables) method(f *ast.FuncDecl) {
 	if receiver == nil {
 		return
 	}
-	switch types.Unalias(receiver.Type()).Underlying().(type) {
+	switch underlying(receiver.Type()).(type) {
 	case *types.Pointer, *types.Map, *types.Slice, *types.Chan:
 	default:
 		return // it is a copy
@@ -306,6 +306,9 @@ func (v *variables) written(n ast.Node) []ast.Expr {
 	case *ast.IncDecStmt:
 		return []ast.Expr{n.X}
 	case *ast.RangeStmt:
+		if _, ok := underlying(v.info.TypeOf(n.X)).(*types.Chan); ok {
+			return []ast.Expr{n.X}
+		}
 		if n.Tok == token.ASSIGN {
 			return []ast.Expr{n.Key, n.Value}
 		}
@@ -346,10 +349,7 @@ func (v *variables) changedBy(call *ast.CallExpr) (all []ast.Expr) {
 	}
 	for _, a := range call.Args {
 		t := v.info.TypeOf(a)
-		if t == nil {
-			continue
-		}
-		if _, ok := t.Underlying().(*types.Map); ok || v.changing[named(t)] {
+		if _, ok := underlying(t).(*types.Map); ok || v.changing[named(t)] {
 			all = append(all, a)
 		}
 	}
@@ -414,6 +414,14 @@ func (v *variables) object(e ast.Expr) types.Object {
 			return nil
 		}
 	}
+}
+
+// underlying returns the type of which a type is made; nil if the type is not known.
+func underlying(t types.Type) types.Type {
+	if t == nil {
+		return nil
+	}
+	return types.Unalias(t).Underlying()
 }
 
 // named returns the type, or the type that a pointer points to, if it has a name.

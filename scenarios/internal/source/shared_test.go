@@ -48,6 +48,8 @@ func TestShared(t *testing.T) {
 		"random, set in init":           {"import \"crypto/rand\"\n\nvar process string\n\nfunc init() { process = rand.Text() }\n\nfunc f() string { return process }\n", "lock.go:5: process"},
 		"the name of the host":          {"import \"os\"\n\nfunc f() { os.Hostname() }\n", "lock.go:5: os.Hostname"},
 		"a table":                       {"var codes = map[string]int{}\n\nfunc f(s string) int { return codes[s] }\n", ""},
+		"a channel in a loop":           {"var jobs = make(chan int)\n\nfunc f() {\n\tfor range jobs {\n\t}\n}\n", "lock.go:3: jobs"},
+		"a part of a singleton":         {"type counter struct{ n int }\n\nfunc (c *counter) next() int { c.n++; return c.n }\n\nvar all struct{ c counter }\n\nfunc f() int { return all.c.next() }\n", "lock.go:7: all"},
 		"only read":                     {"var n = 3\n\nfunc f() int { return n }\n", ""},
 		"a script":                      {"import \"github.com/redis/go-redis/v9\"\n\nvar del = redis.NewScript(``)\n\nfunc f() { del.Run(nil, nil, nil) }\n", ""},
 		"an error":                      {"import \"errors\"\n\nvar errTaken = errors.New(\"\")\n\nfunc f() string { return errTaken.Error() }\n", ""},
