@@ -65,7 +65,8 @@ func TestModuleByPackageTime(t *testing.T) {
 }
 
 // A program that calls Run is searched as well, if its source is there. It has a second lock, which counts its tokens in a package variable:
-// native clients share it, so no two tokens are equal. With the host name in the token, the lock is correct.
+// native clients share it, so no two tokens are equal. With the host name in the token, the lock is correct. It then also closes a channel of
+// its process, which native clients share.
 func TestModuleProgramByPackageTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module of its own, and compiles it to WebAssembly")
@@ -108,7 +109,7 @@ func TestModuleProgramByPackageTime(t *testing.T) {
 	out, status = m.run(t, "judge", "./judge", "counted", "on its host", "always")
 	says(t, out, status, 0, "1 run: 1 proved (1 UNSAFE as single; 1 with the clients as WebAssembly (*))")
 	out, status = m.run(t, "judge", "./judge", "counted", "on its host", "never")
-	says(t, out, status, 0, "1 run: 0 proved, 1 unproved (shared state: 1)", "[in a native run the clients share what processes on different machines do not (counted.go:15: next)]")
+	says(t, out, status, 0, "1 run: 0 proved, 1 unproved (shared state: 1)", "[in a native run the clients share what processes on different machines do not (counted.go:16: next)]")
 
 	if err := os.Rename(filepath.Join(m.dir, "judge/main.go"), filepath.Join(m.dir, "main.go")); err != nil {
 		t.Fatal(err)

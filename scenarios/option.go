@@ -410,11 +410,11 @@ const (
 // package time is the clock of the client, so faults can set it, and a pause stops its timers. Every run with guests can be
 // repeated. A short run takes some thirty times as long.
 //
-// By default [Test], [RunFile] and [Run] play a run again with guests if it proves nothing because the lock calls package time, if it
-// cannot be repeated, if a client's clock was wrong and the code under test may call package time, if the clients share package
-// variables that may differ between processes, or if it does not end because a goroutine waits for a mutex that another holds while it waits for
-// the network. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved, or does not end, and says
-// why, as it does with GuestsNever. By default [Explore] uses guests only for runs that a mutex keeps from ending.
+// By default [Test], [RunFile] and [Run] play a run again with guests if it proves nothing because the lock calls package time, if
+// it cannot be repeated, if a client's clock was wrong and the code under test may call package time, if the clients share package
+// variables that may differ between processes, or if it does not end because a goroutine waits for a mutex that another holds while
+// it waits for the network. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved, or does not
+// end, and says why, as it does with GuestsNever. By default [Explore] uses guests only for runs that a mutex keeps from ending.
 func Guests(when play.Guests) Option { return option("Guests", func(o *options) { o.guests = when }) }
 
 // Restless says that the runs of your lock are not reproducible, because it draws from randomness that cannot be seeded, or

@@ -24,9 +24,10 @@ import (
 //
 // The runs take place in worker processes, for which Run starts the program again with the same arguments. In a worker Run does
 // not return. So main must call Run there, too, and the code of main before the call runs in each worker. If main does not get to
-// the call, Run returns an error. Run searches the source for calls of package time and for package variables that may differ between processes, and
-// compiles the program to WebAssembly if needed. For that, the source must still be where it was built, and main must call Run in its own goroutine. If main calls Run
-// several times, it must do so one after the other: in a worker for a later call, the earlier calls return nil and nil.
+// the call, Run returns an error. Run searches the source for calls of package time and for package variables that may differ
+// between processes, and compiles the program to WebAssembly if needed. For that, the source must still be where it was built,
+// and main must call Run in its own goroutine. If main calls Run several times, it must do so one after the other: in a worker
+// for a later call, the earlier calls return nil and nil.
 func Run(ctx context.Context, newLock clients.New, opts ...Option) ([]*play.Outcome, error) {
 	call := fmt.Sprintf("Run %d", runs.Add(1))
 	if !testing.Testing() {

@@ -9,8 +9,9 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// timerLeft keeps its leases by name, and has a timer forget each after its TTL. A release does not stop the timer, which then forgets the next lease of that
-// name. That lease can no longer be released. The mistake shows only if a client holds the lock again when its first lease would have ended.
+// timerLeft keeps its leases by name, and has a timer forget each after its TTL. A release does not stop the timer, which then forgets the
+// next lease of that name. That lease can no longer be released. The mistake shows only if a client holds the lock again when its first
+// lease would have ended.
 var timerLeft = clients.Lock{
 	Name:  "single-timer-left",
 	About: "single, which forgets a lease by a timer that a release does not stop",

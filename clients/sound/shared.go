@@ -9,10 +9,9 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// shared has one mutex for the whole process, so that only one goroutine at a time asks for a lock. The mutex outlives the
-// Locker. Native clients share
-// a process, so they wait for each other, and even for a client of an earlier run that crashed while it held the mutex. Guests have a process
-// each.
+// shared has one mutex for the whole process, so that only one goroutine at a time asks for a lock. The mutex outlives the Locker. Native
+// clients share a process, so they wait for each other, and even for a client of an earlier run that crashed while it held the mutex.
+// Guests have a process each.
 var shared = clients.Lock{
 	Name:  "single-shared",
 	About: "single, with one mutex for all that ask in its process",

@@ -54,7 +54,8 @@ var channel = clients.Lock{
 // patience is how long a waiter waits.
 const patience = time.Second
 
-// subscribing makes locks that wait for a message. hearing returns, for a subscription, a function that waits for the next message, but no longer than the given time.
+// subscribing makes locks that wait for a message. hearing returns, for a subscription, a function that waits for the next message, but no
+// longer than the given time.
 func subscribing(hearing func(context.Context, clients.Env, *redis.PubSub) func(time.Duration) error) clients.New {
 	return func(env clients.Env) clients.Locker {
 		onceFree := func(ctx context.Context, name string, ttl time.Duration) (*parts.Lease, error) {

@@ -72,9 +72,9 @@ var MayCallPackageTime = sync.OnceValue(func() string {
 	return source.MayCallPackageTime(dir, options)
 })
 
-// Shared returns something that the clients of a native run share, and that processes on different machines do not share, such as a package variable
-// that the code under test changes; empty if there is nothing, and in programs that test only locks of this project. The error says why the source
-// cannot be searched.
+// Shared returns something that the clients of a native run share, and that processes on different machines do not share, such as a package
+// variable that the code under test changes; empty if there is nothing, and in programs that test only locks of this project. The error
+// says why the source cannot be searched.
 var Shared = sync.OnceValues(func() (string, error) {
 	dir, options, ok := wasm.SourceUnderTest()
 	if !ok {

@@ -49,11 +49,8 @@ type pkg struct {
 	Dir               string
 	GoFiles, CgoFiles []string
 	Standard          bool
-	Module            struct {
-		Path string
-		Main bool
-	}
-	Deps []string
+	Module            struct{ Main bool }
+	Deps              []string
 }
 
 func (p pkg) files() (files []string) {
