@@ -113,7 +113,7 @@ func Check(f *facts.Facts, musts []Must) Result {
 		return r
 	}
 
-	ix := &index{f}
+	ix := &index{Facts: f}
 	var open []string // why properties could not be judged
 	for _, p := range Properties() {
 		found, unknown := ruleOf(p).judge(ix)

@@ -37,7 +37,7 @@ func TestAsking(t *testing.T) {
 				e.Within = test.within
 			}
 		}
-		ix := &index{facts.Of(h)}
+		ix := &index{Facts: facts.Of(h)}
 		if from, until := ix.asking(ix.Lease("c2#1")); from != test.from || until != test.until {
 			t.Errorf("%s: from %v until %v, want %v and %v", test.name, from, until, test.from, test.until)
 		}

@@ -43,7 +43,7 @@ func TestAheadAfter(t *testing.T) {
 		h := handmade.History(t, text)
 		e := &h.Events[len(h.Events)-1]
 		e.Slept, e.NotBefore = test.slept, test.notBefore
-		ix := &index{facts.Of(h)}
+		ix := &index{Facts: facts.Of(h)}
 		if got := ix.aheadAfter(h.Events[1], *e, 2*s, test.kept); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
@@ -67,7 +67,7 @@ func TestExcess(t *testing.T) {
 		{"a pause in which the reply came", "2 c1 fault pause\n6 c1 fault resume\n6 c1 deliver n1 sent=1", 4 * s, s, 5 * s},
 		{"a pause while it waited", "2 c1 fault pause\n3 c1 fault resume\n6 c1 deliver n1 sent=1", 0, 4 * s, 5 * s},
 	} {
-		ix := &index{facts.Of(handmade.History(t, "0 c1 invoke acquire\n"+test.story+"\n7 c1 fail acquire"))}
+		ix := &index{Facts: facts.Of(handmade.History(t, "0 c1 invoke acquire\n"+test.story+"\n7 c1 fail acquire"))}
 		for _, c := range []struct {
 			kept []Assumption
 			want time.Duration
@@ -96,7 +96,7 @@ func TestUnconnected(t *testing.T) {
 		{"no word, but a fault", "0 c1-n1 fault cut cut_c1-n1\n2 c1 fault jump\n5 c1 fail acquire", []facts.Stretch{{From: 0, To: 5 * s}}},
 		{"what comes after", "0 c1-n1 fault cut cut_c1-n1\n5 c1 fail acquire\n6 c1 deliver n2 sent=5.5", []facts.Stretch{{From: 0, To: 5 * s}}},
 	} {
-		ix := &index{facts.Of(handmade.History(t, "nodes 2\n0 c1 invoke acquire\n"+test.story))}
+		ix := &index{Facts: facts.Of(handmade.History(t, "nodes 2\n0 c1 invoke acquire\n"+test.story))}
 		if got := ix.unconnected("c1", facts.Stretch{From: 0, To: 5 * s}); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -9,7 +10,92 @@ import (
 	"lockstep/sim/history"
 )
 
-// deadlockFreedom checks that the probe acquired within its bound. The probe is a fresh client that starts after everything has
+// deadlockFreedom checks that the lock can be acquired again once whatever the last fault left behind must have expired: "Eventually it is
+// always possible to acquire a lock, even if the client that locked a resource crashes or gets partitioned" (redis.io, "Distributed
+// Locks"). It holds both for the clients of the run and for the probe.
+func deadlockFreedom(ix *index) (found []Violation, unknown string) {
+	found = ix.stuck()
+	probe, unknown := ix.probed()
+	if found = append(found, probe...); len(found) > 0 {
+		unknown = ""
+	}
+	return found, unknown
+}
+
+// stuck finds the needs that the lock leaves unserved although one TTL has passed since the last fault. After an outage of a node, or
+// after a lost message, a lock may keep everybody out until the keys of that time have expired. Then a client that asks has to get the lock
+// within the limit of fault tolerance; one that asks from time to time may ask again just a moment too early. A need that is due to a clock
+// does not count, as that clock is still wrong.
+func (ix *index) stuck() (found []Violation) {
+	reported := map[string]time.Duration{}
+	for _, n := range ix.unserved() {
+		over := ix.settled(n.To)
+		expired := facts.Later(over, ix.Meta.TTL)
+		if n.From < expired {
+			expired = facts.Later(expired, ix.Meta.Pace)
+		}
+		due := facts.Later(max(n.From, expired), ix.maxWait())
+		if end, known := reported[n.lock]; n.broken != None || due >= n.To || known && n.From < end {
+			continue
+		}
+		reported[n.lock] = n.To
+		since := "there had been no fault"
+		if over > 0 {
+			since = "the last fault had been over since " + history.Seconds(over)
+		}
+		found = append(found, Violation{
+			Property:   DeadlockFreedom,
+			At:         due,
+			What:       n.what() + " and " + since,
+			Assumption: None,
+			Events:     proof(n.first, n.last),
+		})
+	}
+	return found
+}
+
+// settled returns when the last fault was over, of those that began before an instant: a server was back, a process went on, a link was
+// whole again, a clock ran right again, or a message that had been kept back arrived. The crash of a client is over at once, since it leaves
+// no more behind than its keys, and so is the loss of a message.
+func (ix *index) settled(before time.Duration) time.Duration {
+	var at time.Duration
+	note := func(stretches ...facts.Stretch) {
+		for _, s := range stretches {
+			if s.From < before {
+				at = max(at, min(s.To, before))
+			}
+		}
+	}
+	for p, spans := range ix.Outages {
+		if ix.Servers[p] {
+			note(ix.Stretches(spans)...)
+		}
+	}
+	for _, spans := range ix.Pauses {
+		note(ix.Stretches(spans)...)
+	}
+	note(ix.Parted()...)
+	for _, kept := range ix.KeptBack {
+		note(kept...)
+	}
+	drifting := map[string]bool{}
+	for _, e := range ix.Events {
+		late := e.Kind == history.Message && (e.Op == history.Drop || ix.OutOfReach(e.At-e.Departure()))
+		if e.At >= before || !late && e.Kind != history.Injected && e.Kind != history.Bite {
+			continue
+		}
+		at = max(at, e.At)
+		if e.Op == "drift" {
+			drifting[e.Process] = e.PPM != 0
+		}
+	}
+	if slices.Contains(slices.Collect(maps.Values(drifting)), true) {
+		return before
+	}
+	return at
+}
+
+// probed checks that the probe acquired within its bound. The probe is a fresh client that starts after everything has
 // healed and one TTL has passed. If it could not acquire then, there is a key in its way that nothing will remove.
 //
 // The probe may be refused and try again: only its first invocation counts. A bound of zero means no limit.
@@ -18,7 +104,7 @@ import (
 //
 // If a node keeps a key for too long, its clock is the cause. If such keys took at least half of the probe's time, they are to
 // blame.
-func deadlockFreedom(ix *index) (found []Violation, unknown string) {
+func (ix *index) probed() (found []Violation, unknown string) {
 	asked := -1
 	for _, i := range ix.Invokes[ix.Meta.Probe] {
 		if ix.Events[i].Op == history.Acquire {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/checker/facts"
 	"lockstep/checker/internal/handmade"
@@ -112,6 +113,69 @@ func TestDeadlockFreedomUnknown(t *testing.T) {
 	for _, gone := range []string{"3 c1 fault crash", "3 c1 info exit", "3 c1 info lost c1#1", "3 c1 invoke release c1#1"} {
 		if s := Check(facts.Of(handmade.History(t, head+"0.2 c1 ok acquire c1#1 until=never\n"+gone+"\n"+asks)), nil).Status(DeadlockFreedom); s != Violated {
 			t.Errorf("%s: %s", gone, s)
+		}
+	}
+}
+
+// A client of the run that asks when a TTL has passed since the last fault has to get the lock within half a TTL. The TTL is 10 s.
+func TestStuck(t *testing.T) {
+	const asked = "c1 asked for the lock, and from "
+	since := func(from, to, fault string) []string {
+		return []string{asked + from + " to " + to + " nobody got it, though nobody held it and " + fault + " [none]"}
+	}
+	ask := func(from, to float64) string { return tries("c1", from, to) }
+	for _, c := range []struct {
+		name, story string
+		want        []string
+	}{
+		{"within the limit", "1 c2 fault crash\n" + ask(2, 16), nil},
+		{"a little longer", "1 c2 fault crash\n" + ask(2, 16.1), since("2.000s", "16.100s", "the last fault had been over since 1.000s")},
+		{"without a fault", ask(2, 17.1), since("2.000s", "17.100s", "there had been no fault")},
+		{"that long after the start", ask(2, 15), nil},
+		{"long after the fault", "1 c2 fault crash\n" + ask(40, 45.1), since("40.000s", "45.100s", "the last fault had been over since 1.000s")},
+		{"not for long enough", "1 c2 fault crash\n" + ask(40, 45), nil},
+		{"a fault while it asks", "30 c2 fault crash\n" + ask(20, 45), nil},
+		{"another client gets it", "1 c2 fault crash\n" + ask(40, 46) + "44 c2 invoke acquire\n44.1 n1 set c2#1\n44.2 c2 ok acquire c2#1 until=54\n", nil},
+		{"a node was down", "1 n1 fault crash\n20 n1 fault restart\n" + ask(2, 35), nil},
+		{"and that was long ago", "1 n1 fault crash\n20 n1 fault restart\n" + ask(2, 35.1), since("2.000s", "35.100s", "the last fault had been over since 20.000s")},
+		{"one node of three stays down", "nodes 3\n1 n1 fault crash\n" + ask(2, 60), nil},
+		{"a client stays paused", "1 c2 fault pause\n" + ask(2, 60), nil},
+		{"a client was paused", "1 c2 fault pause\n20 c2 fault resume\n" + ask(2, 35.1), since("2.000s", "35.100s", "the last fault had been over since 20.000s")},
+		{"a link stays cut", "1 c2-n1 fault cut cut_c2-n1\n" + ask(2, 60), nil},
+		{"a link was cut", "1 c2-n1 fault cut cut_c2-n1\n20 c2-n1 fault heal heal_c2-n1\n" + ask(2, 35.1), since("2.000s", "35.100s", "the last fault had been over since 20.000s")},
+		{"a clock drifts", "1 c1 fault drift ppm=1000\n" + ask(2, 60), nil},
+		{"a clock drifted", "1 c1 fault drift ppm=1000\n20 c1 fault drift ppm=0\n" + ask(2, 35.1), since("2.000s", "35.100s", "the last fault had been over since 20.000s")},
+		{"a message was late", ask(2, 35) + "20 c2 deliver n1 sent=1 word=SET\n", nil},
+		{"a message was lost", ask(2, 35) + "20 c2 drop n1 sent=19.9 word=SET\n", nil},
+		{"a message is kept back", "1 n1->c2 bite on_reply_release_n1->c2_hold\n" + ask(2, 60), nil},
+		{"the key of a client that died", "0 c2 invoke acquire\n0.1 n1 set c2#1\n0.2 c2 ok acquire c2#1 until=10\n1 c2 fault crash\n10.1 n1 expire c2#1\n" + ask(2, 10.2), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := handmade.History(t, inOrder(t, c.story))
+			var got []string
+			for _, v := range Check(facts.Of(h), nil).Violations {
+				if v.Property == DeadlockFreedom {
+					got = append(got, v.What+" ["+string(v.Assumption)+"]")
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A client that asks from time to time may ask again just before the keys expire. That lengthens the first limit, but not that of a client
+// that asks later.
+func TestStuckWithAPace(t *testing.T) {
+	for _, c := range []struct {
+		from, to float64
+		stuck    bool
+	}{{2, 18.5, false}, {2, 18.6, true}, {40, 45, false}, {40, 45.1, true}} {
+		h := handmade.History(t, inOrder(t, "1 c2 fault drift ppm=0\n"+tries("c1", c.from, c.to)))
+		h.Meta.Pace = 2500 * time.Millisecond
+		if stuck := len((&index{Facts: facts.Of(h)}).stuck()) > 0; stuck != c.stuck {
+			t.Errorf("from %v to %v: %v", c.from, c.to, stuck)
 		}
 	}
 }

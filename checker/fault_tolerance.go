@@ -24,11 +24,33 @@ import (
 //
 // The lock itself is at fault, because the faults were those that it should tolerate. There is one exception: a client took a
 // lease that was over for a valid one, because the clocks of two clients disagree. The probe is checked by deadlock freedom.
-func faultTolerance(ix *index) []Violation {
-	if ix.Meta.TTL <= 0 || len(ix.Meta.Nodes) == 0 {
-		return nil
+func faultTolerance(ix *index) (found []Violation) {
+	// If several clients wait for the same thing, that is one violation.
+	reported := map[string]time.Duration{}
+	for _, n := range ix.unserved() {
+		if end, known := reported[n.lock]; known && n.From < end {
+			reported[n.lock] = max(end, n.To)
+			continue
+		}
+		reported[n.lock] = n.To
+		found = append(found, Violation{
+			Property:   FaultTolerance,
+			At:         n.From + ix.maxWait(),
+			What:       n.what() + " and " + n.nodes(ix),
+			Assumption: n.broken,
+			Missing:    n.missing,
+			Events:     proof(append(append(ix.outagesIn(n.Stretch), n.because...), n.first, n.last)...),
+		})
 	}
-	var needs []need
+	return found
+}
+
+// unserved returns all needs, in the order of their beginnings. They are found only once.
+func (ix *index) unserved() []need {
+	if ix.needs != nil || ix.Meta.TTL <= 0 || len(ix.Meta.Nodes) == 0 {
+		return ix.needs
+	}
+	ix.needs = []need{}
 	var d *dearth
 	for _, a := range ix.asks() {
 		if a.client == ix.Meta.Probe || a.To-a.From <= ix.maxWait() {
@@ -39,30 +61,11 @@ func faultTolerance(ix *index) []Violation {
 		}
 		if found := d.needs(a); len(found) > 0 {
 			ix.misled(found)
-			needs = append(needs, found...)
+			ix.needs = append(ix.needs, found...)
 		}
 	}
-	slices.SortStableFunc(needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
-
-	// If several clients wait for the same thing, that is one violation.
-	var found []Violation
-	reported := map[string]time.Duration{}
-	for _, n := range needs {
-		if end, known := reported[n.lock]; known && n.From < end {
-			reported[n.lock] = max(end, n.To)
-			continue
-		}
-		reported[n.lock] = n.To
-		found = append(found, Violation{
-			Property:   FaultTolerance,
-			At:         n.From + ix.maxWait(),
-			What:       fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it and %s", n.client, history.Seconds(n.From), history.Seconds(n.To), n.nodes(ix)),
-			Assumption: n.broken,
-			Missing:    n.missing,
-			Events:     proof(append(append(ix.outagesIn(n.Stretch), n.because...), n.first, n.last)...),
-		})
-	}
-	return found
+	slices.SortStableFunc(ix.needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
+	return ix.needs
 }
 
 // maxWait is how long a client may have to wait for a free lock. On real servers, where TTLs are short, the bound of the probe
@@ -78,6 +81,10 @@ type need struct {
 	missing int // the largest number of nodes that were missing at once
 	broken  Assumption
 	because []int // the events that show broken
+}
+
+func (n need) what() string {
+	return fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it", n.client, history.Seconds(n.From), history.Seconds(n.To))
 }
 
 // nodes says how many nodes were available.

@@ -296,10 +296,22 @@ func neededAt(h *history.History, client, lock string, t time.Duration) bool {
 	return gone <= 1 && gone+taken <= 1 // of three nodes
 }
 
+// patience is half a TTL of a random history.
+const patience = 2 * time.Second
+
 // faultToleranceOracle returns when clients had asked in vain for too long: one time for each client, before these are merged into
 // violations.
 func faultToleranceOracle(h *history.History) []time.Duration {
-	const patience = 2 * time.Second
+	var found []time.Duration
+	for _, s := range unservedOracle(h) {
+		found = append(found, s.From+patience)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// unservedOracle returns the times, longer than patience, in which a client asked for a lock in vain that it should have got.
+func unservedOracle(h *history.History) (found []facts.Stretch) {
 	instants := []time.Duration{}
 	for _, e := range h.Events {
 		instants = append(instants, e.At)
@@ -316,7 +328,6 @@ func faultToleranceOracle(h *history.History) []time.Duration {
 		instants = append(instants, l.End, min(l.End, time.Hour)+h.Meta.TTL/100+10*time.Millisecond)
 	}
 	slices.Sort(instants)
-	var found []time.Duration
 	for i, e := range h.Events {
 		if e.Kind != history.Invoke || e.Op != history.Acquire || e.Process == h.Meta.Probe {
 			continue
@@ -343,12 +354,15 @@ func faultToleranceOracle(h *history.History) []time.Duration {
 			if from < 0 {
 				from = t
 			}
-			if before := t - from; next-from > patience && before <= patience {
-				found = append(found, from+patience)
+			switch before := t - from; {
+			case next-from <= patience:
+			case before <= patience:
+				found = append(found, facts.Stretch{From: from, To: next})
+			default:
+				found[len(found)-1].To = next
 			}
 		}
 	}
-	slices.Sort(found)
 	return found
 }
 
@@ -497,4 +511,83 @@ func compareFaultTolerance(t rapid.TB, h *history.History) bool {
 		}
 	}
 	return len(want) > 0
+}
+
+// stuckOracle reports whether a client was left unserved for too long after a TTL without a fault.
+func stuckOracle(h *history.History) bool {
+	return slices.ContainsFunc(unservedOracle(h), func(s facts.Stretch) bool {
+		return s.To > max(s.From, settledOracle(h, s.To)+h.Meta.TTL)+patience
+	})
+}
+
+// settledOracle returns the last instant before another at which a fault acted.
+func settledOracle(h *history.History, before time.Duration) (at time.Duration) {
+	instants := []time.Duration{before}
+	for _, e := range h.Events {
+		late := e.Kind == history.Message && (e.Op == history.Drop || e.Sent > 0 && e.At-e.Sent >= h.Meta.TTL/400)
+		if e.At < before && (late || e.Kind == history.Injected || e.Kind == history.Bite) {
+			at = max(at, e.At)
+		}
+		if e.At < before {
+			instants = append(instants, e.At)
+		}
+		for d := range 4 { // until a message is no longer kept back
+			if t := e.At + time.Duration(d)*time.Second; e.Kind == history.Bite && t < before {
+				instants = append(instants, t)
+			}
+		}
+	}
+	slices.Sort(instants)
+	for n, t := range instants[:len(instants)-1] {
+		if troubledAt(h, t) {
+			at = max(at, instants[n+1])
+		}
+	}
+	return at
+}
+
+// troubledAt reports whether a fault acts that lasts.
+func troubledAt(h *history.History, t time.Duration) bool {
+	servers := []string{"n1", "n2", "n3", "r1"}
+	for _, p := range append(servers, "c1", "c2", "c3") {
+		if pausedAt(h, p, t) || slices.Contains(servers, p) && downAt(h, p, t) {
+			return true
+		}
+		var ppm int64
+		for _, e := range h.Events {
+			if e.Process == p && e.Op == "drift" && e.At <= t {
+				ppm = e.PPM
+			}
+		}
+		if ppm != 0 {
+			return true
+		}
+		for _, s := range servers {
+			if p != s && apartAt(h, p, s, t) {
+				return true
+			}
+		}
+	}
+	for i, e := range h.Events {
+		if e.Kind == history.Bite && e.At <= t && keptBackAt(h, i, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// keptBackAt reports whether a fault, which had an effect at event i, still keeps its message back.
+func keptBackAt(h *history.History, i int, t time.Duration) bool {
+	bite := h.Events[i]
+	words := strings.Fields(bite.Value) // on request release c1->n1 delay 3s
+	if words[4] == "delay" {
+		by, err := time.ParseDuration(words[5])
+		return err == nil && t < bite.At+by
+	}
+	a, b, _ := strings.Cut(words[3], "->")
+	return words[4] == "hold" && !slices.ContainsFunc(h.Events[i:], func(e history.Event) bool {
+		verb, link, _ := strings.Cut(e.Value, " ")
+		mine := slices.Contains([]string{a + "-" + b, b + "-" + a, a + "->" + b}, link) || verb == "heal" && link == ""
+		return e.Kind == history.Injected && e.At <= t && mine && (verb == "release" || verb == "heal")
+	})
 }

@@ -201,7 +201,7 @@ func TestFaultToleranceUntilTheCap(t *testing.T) {
 		"1 c2 invoke acquire\n10 n1 expire c1#1\n")
 	for capAt, want := range map[time.Duration]int{0: 0, 12 * time.Second: 0, time.Hour: 1} {
 		h.Meta.CapAt = capAt
-		if found := faultTolerance(&index{facts.Of(h)}); len(found) != want {
+		if found := faultTolerance(&index{Facts: facts.Of(h)}); len(found) != want {
 			t.Errorf("a cap at %v: %v", capAt, found)
 		}
 	}

@@ -88,7 +88,7 @@ func TestHastenedByClients(t *testing.T) {
 		}), -1},
 	} {
 		h := handmade.History(t, test.story())
-		ix := &index{facts.Of(h)}
+		ix := &index{Facts: facts.Of(h)}
 		if got := ix.hastenedByClients(ix.Lives[ix.LivesOf["c1#1"][0]]); got != test.fault {
 			t.Errorf("%s: fault %d, want %d, in\n%s", test.name, got, test.fault, test.story())
 		}
@@ -162,7 +162,7 @@ func TestHastened(t *testing.T) {
 
 // TestWallAt: the wall clock of a client is known from its operations; after a fault, the first event shows it.
 func TestWallAt(t *testing.T) {
-	ix := &index{facts.Of(handmade.History(t, `
+	ix := &index{Facts: facts.Of(handmade.History(t, `
 		1 c1 invoke acquire wall=1
 		2 c2 invoke acquire wall=9
 		3 c1 fault jump jump_c1_+1s wall=1

@@ -9,4 +9,7 @@ import (
 const never = history.NoEnd
 
 // An index is the facts of a history, with methods for the properties and the musts.
-type index struct{ *facts.Facts }
+type index struct {
+	*facts.Facts
+	needs []need // see unserved
+}

@@ -177,7 +177,7 @@ func forms() []string {
 }
 
 // Met reports whether the state that m demands occurred in the run.
-func (m Must) Met(f *facts.Facts) bool { return m.met(&index{f}) }
+func (m Must) Met(f *facts.Facts) bool { return m.met(&index{Facts: f}) }
 
 func (m Must) met(ix *index) bool {
 	i := slices.IndexFunc(mustForms, func(f MustForm) bool { return f.Words == m.form })

@@ -187,7 +187,7 @@ func TestNoLostUpdateWords(t *testing.T) {
 
 // TestCount: how many increments were asked for, done, skipped and unknown. Other operations do not count.
 func TestCount(t *testing.T) {
-	c := (&index{facts.Of(handmade.History(t, `
+	c := (&index{Facts: facts.Of(handmade.History(t, `
 		0   c2 invoke acquire
 		0.1 c2 fail acquire
 		0.2 c2 invoke read

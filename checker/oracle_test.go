@@ -760,10 +760,10 @@ func TestDeadlockFreedomOracle(t *testing.T) {
 		asked, violated := deadlockOracle(h)
 		want := OK
 		switch {
+		case violated, stuckOracle(h):
+			want = Violated
 		case !asked:
 			want = Unknown
-		case violated:
-			want = Violated
 		}
 		if got := Check(facts.Of(h), nil).Status(DeadlockFreedom); got != want {
 			t.Fatalf("status %s, oracle %s", got, want)
@@ -771,6 +771,43 @@ func TestDeadlockFreedomOracle(t *testing.T) {
 		if asked {
 			outcomes[violated]++
 		}
+	})
+	outcomes.check(t)
+}
+
+// A client asks for the lock after everything that a random history has.
+func TestDeadlockFreedomOracleLater(t *testing.T) {
+	outcomes := tally{}
+	rapid.Check(t, func(t *rapid.T) {
+		h := handmade.Random(t)
+		h.Meta.Clients = append(h.Meta.Clients, "c4")
+		now := h.Events[len(h.Events)-1].At
+		later := func() {
+			now += time.Duration(rapid.IntRange(0, 12).Draw(t, "later")) * time.Second
+		}
+		record := func(e history.Event) {
+			e.At, e.Clock = now, now
+			h.Events = append(h.Events, e)
+		}
+		later()
+		for _, p := range []string{"n1", "n2", "n3", "r1", "c1", "c2", "c3"} {
+			for _, op := range []string{"restart", "resume", "drift"} {
+				client := strings.HasPrefix(p, "c") // one that crashed does not come back
+				if (op != "restart" || !client) && rapid.IntRange(0, 19).Draw(t, "stays") > 0 {
+					record(history.Event{Process: p, Kind: history.Injected, Op: op})
+				}
+			}
+		}
+		record(history.Event{Process: history.Heal{}.Target(), Kind: history.Injected, Op: "heal", Value: "heal"})
+		later()
+		record(history.Event{Process: "c4", Kind: history.Invoke, Op: history.Acquire, ID: 1, Lock: "a", Lease: "c4#1"})
+		later()
+		record(history.Event{Process: "c4", Kind: history.Fail, Op: history.Acquire, ID: 1, Lock: "a", Lease: "c4#1"})
+		found, stuck := (&index{Facts: facts.Of(h)}).stuck(), stuckOracle(h)
+		if (len(found) > 0) != stuck {
+			t.Fatalf("found %v, oracle %v", found, stuck)
+		}
+		outcomes[stuck]++
 	})
 	outcomes.check(t)
 }
@@ -795,7 +832,7 @@ func TestDeadlockFreedomBlameOracle(t *testing.T) {
 		c.now += c.h.Meta.Bound
 		c.record(history.Event{Process: "c3", Kind: history.Fail, Op: history.Acquire, ID: 1})
 		for _, v := range Check(facts.Of(c.h), nil).Violations {
-			if v.Property != DeadlockFreedom {
+			if v.Property != DeadlockFreedom || !strings.HasPrefix(v.What, "c3 ") {
 				continue
 			}
 			clocks := overstayOracle(c.h)

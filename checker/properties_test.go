@@ -35,11 +35,11 @@ func TestUnjudged(t *testing.T) {
 		{DeadlockFreedom, "", ""},
 	} {
 		h := handmade.History(t, test.story)
-		if got := unjudged(&index{facts.Of(h)}, test.property); got != "" {
+		if got := unjudged(&index{Facts: facts.Of(h)}, test.property); got != "" {
 			t.Errorf("%s, of a history of Lockstep: %q", test.property, got)
 		}
 		h.Foreign = true
-		if got := unjudged(&index{facts.Of(h)}, test.property); got != test.want {
+		if got := unjudged(&index{Facts: facts.Of(h)}, test.property); got != test.want {
 			t.Errorf("%s of %q: %q, want %q", test.property, test.story, got, test.want)
 		}
 	}

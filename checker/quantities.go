@@ -57,7 +57,7 @@ func Measure(f *facts.Facts, quantities ...Quantity) []Measurement {
 	for _, q := range quantities {
 		m := Measurement{Quantity: q, Text: "none"}
 		if f.Malformed == nil {
-			m.take(&index{f})
+			m.take(&index{Facts: f})
 		}
 		found = append(found, m)
 	}

@@ -22,9 +22,9 @@ func Samples(f *facts.Facts, q Quantity) []Sample {
 		return nil
 	}
 	if q == Wait {
-		return (&index{f}).asked()
+		return (&index{Facts: f}).asked()
 	}
-	return (&index{f}).validities()
+	return (&index{Facts: f}).validities()
 }
 
 // asked returns how long each client asked, with or without success.

@@ -42,7 +42,7 @@ func (r *Result) dropTainted(ix *index) (reasons []string) {
 	if len(reasons) == 0 {
 		return nil
 	}
-	before := &index{facts.Of(&history.History{Meta: ix.Meta, Events: ix.Events[:untouched]})}
+	before := &index{Facts: facts.Of(&history.History{Meta: ix.Meta, Events: ix.Events[:untouched]})}
 	var stand []Violation
 	for _, v := range r.Violations {
 		rule := ruleOf(v.Property)

@@ -93,6 +93,24 @@ func cancelled(s *stage, build clients.New, done func(bool)) {
 	s.client("c2", func(c *client) { done(c.at(8, build(c.env), 10*time.Second) == nil) })
 }
 
+// again has a client try to get the lock some times in vain, and then use it twice, long after each other: harm is done if it cannot get it or
+// release it the second time.
+func again(vain int) func(*stage, clients.New, func(bool)) {
+	return func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			for n := range vain {
+				c.at(float64(n)/10, l, 8*time.Second)
+			}
+			if lease := c.at(2, l, 8*time.Second); lease != nil {
+				lease.Release(c.ctx) // which a fault may hit
+			}
+			lease := c.at(30, l, 8*time.Second)
+			done(lease == nil || lease.Release(c.ctx) != nil)
+		})
+	}
+}
+
 // lateRelease has a client outlive its lease, and release it: harm is done if that succeeds.
 func lateRelease(s *stage, build clients.New, done func(bool)) {
 	s.client("c1", func(c *client) {
@@ -240,6 +258,9 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil)
 		})
 	}},
+	"single-load-once":     {faults: []string{"on request SCRIPT c1->n1 reset"}, play: again(0)},
+	"single-still-held":    {faults: []string{"on reply EVALSHA n1->c1 reset"}, play: again(0)},
+	"single-breaker-stays": {faults: []string{"crash n1"}, later: []string{"restart n1"}, play: again(3)},
 	"single-key-window": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			c.at(1, build(c.env), 4*time.Second)

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -139,6 +140,11 @@ func (f *Facts) OutOfReach(delay time.Duration) bool { return delay > 0 && delay
 // Apart returns when a process could not reach another, or the other could not reach it.
 func (f *Facts) Apart(a, b string) []Stretch {
 	return Merge(slices.Concat(f.broken[Direction{a, b}], f.broken[Direction{b, a}]))
+}
+
+// Parted returns when some process could not reach another.
+func (f *Facts) Parted() []Stretch {
+	return Merge(slices.Concat(slices.Collect(maps.Values(f.broken))...))
 }
 
 // ShutOff is [Facts.Apart] without delays: however long the process waited.

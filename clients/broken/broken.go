@@ -9,7 +9,8 @@
 // single-token-in-locker, single-clean-up-cancelled, single-goes-on, single-one-key, single-capped-ttl,
 // single-one-at-a-time, single-wait-own-client, single-wait-leaves, redlock-first-three, redlock-extend-of-granted,
 // redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
-// watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after.
+// watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after, single-load-once,
+// single-still-held, single-breaker-stays.
 package broken
 
 import (
@@ -75,6 +76,9 @@ func Mistakes() []clients.Lock {
 		releaseToldOK,
 		releaseForce,
 		evalsha,
+		loadOnce,
+		stillHeld,
+		breakerStays,
 		wokenOwns,
 		waitsForMessage,
 		keyWindow,

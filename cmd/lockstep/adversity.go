@@ -46,7 +46,7 @@ var adversities = []adversity{
 	}},
 	{"sweeps: one fault, at each position", []string{
 		"sweep-pause", "sweep-die", "sweep-delay", "sweep-delay-slow-clock", "sweep-lose", "sweep-extend-shorter", "sweep-stall", "sweep-empty", "sweep-failover",
-		"sweep-drift", "sweep-stray", "sweep-jump", "sweep-client-jump",
+		"sweep-drift", "sweep-stray", "sweep-jump", "sweep-client-jump", "sweep-afterwards",
 	}},
 }
 

@@ -379,7 +379,7 @@ var promiseMeaning = map[checker.Property]string{
 	checker.OwnerOnly:         "No client touches a key that stands for another client's lease while that lease lasts.",
 	checker.NoLostVote:        "No client deletes, overwrites or shortens the life of a key of its own lease while it relies on the lease.",
 	checker.Tokens:            "Each lease has a token that is greater than all earlier ones.",
-	checker.DeadlockFreedom:   "When all faults have healed, the lock can be acquired again.",
+	checker.DeadlockFreedom:   "When all faults have healed and one TTL has passed, the lock can be acquired again.",
 	checker.FaultTolerance:    "While enough servers are up, no client waits long for a lock that is free.",
 }
 
