@@ -74,7 +74,7 @@ func (ix *index) settled(before time.Duration) time.Duration {
 	for _, spans := range ix.Pauses {
 		note(ix.Stretches(spans)...)
 	}
-	note(ix.Parted()...)
+	note(ix.Disturbed()...)
 	for _, kept := range ix.KeptBack {
 		note(kept...)
 	}

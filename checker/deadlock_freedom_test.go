@@ -143,6 +143,7 @@ func TestStuck(t *testing.T) {
 		{"a client was paused", "1 c2 fault pause\n20 c2 fault resume\n" + ask(2, 35.1), since("2.000s", "35.100s", "the last fault had been over since 20.000s")},
 		{"a link stays cut", "1 c2-n1 fault cut cut_c2-n1\n" + ask(2, 60), nil},
 		{"a link was cut", "1 c2-n1 fault cut cut_c2-n1\n20 c2-n1 fault heal heal_c2-n1\n" + ask(2, 35.1), since("2.000s", "35.100s", "the last fault had been over since 20.000s")},
+		{"a link stays slow", "1 c2-n1 fault delay delay_c2-n1_1ms\n" + ask(2, 60), nil},
 		{"a clock drifts", "1 c1 fault drift ppm=1000\n" + ask(2, 60), nil},
 		{"a clock drifted", "1 c1 fault drift ppm=1000\n20 c1 fault drift ppm=0\n" + ask(2, 35.1), since("2.000s", "35.100s", "the last fault had been over since 20.000s")},
 		{"a message was late", ask(2, 35) + "20 c2 deliver n1 sent=1 word=SET\n", nil},

@@ -524,7 +524,7 @@ func stuckOracle(h *history.History) bool {
 func settledOracle(h *history.History, before time.Duration) (at time.Duration) {
 	instants := []time.Duration{before}
 	for _, e := range h.Events {
-		late := e.Kind == history.Message && (e.Op == history.Drop || e.Sent > 0 && e.At-e.Sent >= h.Meta.TTL/400)
+		late := e.Kind == history.Message && (e.Op == history.Drop || e.At-e.Sent >= h.Meta.TTL/400)
 		if e.At < before && (late || e.Kind == history.Injected || e.Kind == history.Bite) {
 			at = max(at, e.At)
 		}

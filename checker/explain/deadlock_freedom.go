@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
@@ -34,11 +35,30 @@ func (n *narrator) tellStandstill() {
 	}
 	n.obstacles(from, to)
 	n.overstayed()
-	n.alone(askers, from, to)
+	if n.v.Property == checker.FaultTolerance { // what a lock on one node cannot have
+		n.alone(askers, from, to)
+	}
 	for _, asker := range askers {
 		n.dawdled(asker, from, to)
 		n.refused(asker, from, to)
+		n.withoutRequest(asker, to)
 	}
+}
+
+// withoutRequest tells of a client whose lock refused it again and again without asking a node.
+func (n *narrator) withoutRequest(client string, to int) {
+	last := n.before(to+1, func(e history.Event) bool {
+		return e.Kind == history.Message && e.By == client && n.nodes([]string{e.Process}) > 0
+	})
+	refused := func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Fail
+	}
+	first := n.after(last, refused)
+	again := n.after(first, refused)
+	if last < 0 || first < 0 || again < 0 || again > to || !n.long(n.v.At-n.event(first).At) {
+		return
+	}
+	n.say(step, first, []int{last, again}, "After %s %s sent no more requests to a lock node: its lock refused it without asking.", history.Seconds(n.event(last).Departure()), client)
 }
 
 // dawdled tells of a client that had its keys on a majority of nodes, but whose attempt went on for long after that. Usually the

@@ -645,6 +645,32 @@ func TestExplain(t *testing.T) {
 			probe asked for the lock at 20.000s, was refused 2 times, the last time at 23.000s, and never got it.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "a client that is refused without a request", property: checker.DeadlockFreedom, story: `
+			0       c1 invoke acquire
+			0.002   n1 deliver c1 sent=0.001 word=SET
+			0.003   c1 drop n1 sent=0.002
+			0.003   c1 info acquire "EOF"
+			0.1     c1 invoke acquire
+			0.1     c1 fail acquire
+			0.2     c1 invoke acquire
+			0.2     c1 fail acquire
+			0.3     c1 invoke acquire
+			18      c1 fail acquire`,
+			want: `
+			c1 asked for the lock at 0.000s, got no answer once and was refused 3 times, the last time at 18.000s, and never got it.
+			After 0.001s c1 sent no more requests to a lock node: its lock refused it without asking.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "a client that is refused by the node", property: checker.DeadlockFreedom, story: `
+			0       c1 invoke acquire
+			0.1     c1 fail acquire
+			0.2     c1 invoke acquire
+			18      n1 deliver c1 sent=17.9 word=SET
+			18      c1 fail acquire`,
+			want: `
+			c1 asked for the lock at 0.000s, was refused 2 times, the last time at 18.000s, and never got it.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "a node whose clock went back", property: checker.DeadlockFreedom, broken: checker.BoundedClockError, story: `
 			probe probe
 			bound 10

@@ -76,9 +76,10 @@ type Facts struct {
 	Tardy map[string][]int
 	// KeptBack is when a fault held or delayed a message that it had chosen. Messages that are sent after it on the same connection
 	// cannot overtake it.
-	KeptBack map[Direction][]Stretch
-	Shut     map[Direction][]Stretch // when each direction of a link was cut or held
-	broken   map[Direction][]Stretch // or its delay made the other end as good as gone; see Apart
+	KeptBack  map[Direction][]Stretch
+	Shut      map[Direction][]Stretch // when each direction of a link was cut or held
+	broken    map[Direction][]Stretch // or its delay made the other end as good as gone; see Apart
+	disturbed map[Direction][]Stretch // or it had any delay
 }
 
 // A Span is the time between two events. If nothing ends it, To is the number of events.
@@ -119,6 +120,7 @@ func Of(h *history.History) *Facts {
 		Tardy:       map[string][]int{},
 		KeptBack:    map[Direction][]Stretch{},
 		broken:      map[Direction][]Stretch{},
+		disturbed:   map[Direction][]Stretch{},
 		Shut:        map[Direction][]Stretch{},
 		keys:        1,
 	}

@@ -24,33 +24,35 @@ func Lasting(e history.Event) (history.Link, bool) {
 	return history.Link{}, false
 }
 
-// readLinks finds out when messages could not pass in each direction, because it was cut or held, or because its delay made the
-// other end as good as gone. It ignores resets, which are over at once, and faults of single messages.
+// readLinks finds out when messages could not pass in each direction, because it was cut or held; when the other end was as good as
+// gone, also because of a delay; and when the direction was not as it should be, also because of a short delay. It ignores resets, which
+// are over at once, and faults of single messages.
 func (f *Facts) readLinks() {
 	type state struct {
-		cut, held, delayed bool
-		since, shut        time.Duration
+		cut, held bool
+		delay     time.Duration
 	}
-	links := map[Direction]*state{}
+	levels := []struct {
+		when map[Direction][]Stretch
+		is   func(state) bool
+	}{
+		{f.Shut, func(s state) bool { return s.cut || s.held }},
+		{f.broken, func(s state) bool { return s.cut || s.held || f.OutOfReach(s.delay) }},
+		{f.disturbed, func(s state) bool { return s != state{} }},
+	}
+	links := map[Direction]state{}
 	change := func(d Direction, at time.Duration, do func(*state)) {
-		s := links[d]
-		if s == nil {
-			s = &state{}
-			links[d] = s
-		}
-		before, shut := s.cut || s.held || s.delayed, s.cut || s.held
-		do(s)
-		switch after := s.cut || s.held; {
-		case after && !shut:
-			s.shut = at
-		case shut && !after:
-			f.Shut[d] = append(f.Shut[d], Stretch{s.shut, at})
-		}
-		switch after := s.cut || s.held || s.delayed; {
-		case after && !before:
-			s.since = at
-		case before && !after:
-			f.broken[d] = append(f.broken[d], Stretch{s.since, at})
+		before := links[d]
+		after := before
+		do(&after)
+		links[d] = after
+		for _, l := range levels {
+			switch s := l.when[d]; {
+			case !l.is(before) && l.is(after):
+				l.when[d] = append(s, Stretch{at, history.NoEnd})
+			case l.is(before) && !l.is(after):
+				s[len(s)-1].To = at
+			}
 		}
 	}
 	both := func(l history.Link, at time.Duration, do func(*state)) {
@@ -66,11 +68,11 @@ func (f *Facts) readLinks() {
 		case history.Hold:
 			both(x.Link, e.At, func(s *state) { s.held = true })
 		case history.Delay:
-			both(x.Link, e.At, func(s *state) { s.delayed = f.OutOfReach(x.By) })
+			both(x.Link, e.At, func(s *state) { s.delay = x.By })
 		case history.ReleaseLink:
 			both(x.Link, e.At, func(s *state) { s.held = false })
 		case history.Heal:
-			mend := func(s *state) { *s = state{since: s.since, shut: s.shut} }
+			mend := func(s *state) { *s = state{} }
 			if x.Link != (history.Link{}) {
 				both(x.Link, e.At, mend)
 				continue
@@ -80,16 +82,10 @@ func (f *Facts) readLinks() {
 			}
 		}
 	}
-	for d, s := range links {
-		if s.cut || s.held {
-			f.Shut[d] = append(f.Shut[d], Stretch{s.shut, history.NoEnd})
+	for _, l := range levels {
+		for d := range l.when {
+			l.when[d] = Merge(l.when[d])
 		}
-		if s.cut || s.held || s.delayed {
-			f.broken[d] = append(f.broken[d], Stretch{s.since, history.NoEnd})
-		}
-	}
-	for d := range f.broken {
-		f.broken[d] = Merge(f.broken[d])
 	}
 }
 
@@ -142,9 +138,9 @@ func (f *Facts) Apart(a, b string) []Stretch {
 	return Merge(slices.Concat(f.broken[Direction{a, b}], f.broken[Direction{b, a}]))
 }
 
-// Parted returns when some process could not reach another.
-func (f *Facts) Parted() []Stretch {
-	return Merge(slices.Concat(slices.Collect(maps.Values(f.broken))...))
+// Disturbed returns when some link was cut, held or slower than usual.
+func (f *Facts) Disturbed() []Stretch {
+	return Merge(slices.Concat(slices.Collect(maps.Values(f.disturbed))...))
 }
 
 // ShutOff is [Facts.Apart] without delays: however long the process waited.

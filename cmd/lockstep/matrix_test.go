@@ -166,15 +166,17 @@ func TestMatrixPageSweeps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays some thousand runs of libraries")
 	}
-	sweeps := sweepsOf(t)
+	page, err := os.ReadFile("../../docs/matrix.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweeps := slices.DeleteFunc(slices.Clone(sweepsOf(t)), func(name string) bool {
+		return !strings.Contains(string(page), "`"+name+"`") // none of these locks is played there
+	})
 	today := sweeps[time.Now().YearDay()%len(sweeps)]
 	out, code := program(t, "matrix", "--markdown", "--lock", sweptLocks, today)
 	if code == exitInput {
 		t.Fatalf("exit status %d\n%s", code, out)
-	}
-	page, err := os.ReadFile("../../docs/matrix.md")
-	if err != nil {
-		t.Fatal(err)
 	}
 	rows := 0
 	for line := range strings.Lines(out) {
