@@ -19,6 +19,7 @@ import (
 	"lockstep/clients/broken"
 	"lockstep/clients/sound"
 	"lockstep/scenarios"
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/script"
 )
 
@@ -37,6 +38,7 @@ const from = "LOCKSTEP_TEST_FROM"
 // TestExplored is what a user writes. Its lock is a good one, unless TestExploreFinds says otherwise.
 func TestExplored(t *testing.T) {
 	if os.Getenv(mine) == "" {
+		draws.Seldom(t, 0, 4)
 		t.Run("single", func(t *testing.T) { scenarios.Explore(t, clients.NewSingle) })
 		if !testing.Short() {
 			t.Run("redlock", func(t *testing.T) { scenarios.Explore(t, clients.NewRedlock, scenarios.Like("redlock")) })
@@ -203,9 +205,7 @@ func TestExploreFinds(t *testing.T) {
 		{"leaks", "single", script.Crashing, []string{"the run did not end: goroutines left behind\n", "(explore_test.go:", "nemesis\n"}},
 	} {
 		t.Run(test.lock, func(t *testing.T) {
-			if testing.Short() && i%4 > 0 {
-				t.Skip("explores a lock")
-			}
+			draws.Seldom(t, uint64(i), 6)
 			t.Setenv(within, string(test.within))
 			out, failed := explored(t, t.TempDir(), test.lock, test.like)
 			if !failed {

@@ -6,6 +6,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/kinds"
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
@@ -13,6 +14,7 @@ import (
 // The type of its key makes no difference to what is seen of a lock: in every run of single, a lock with a hash, a list, a set
 // or a sorted set has the verdict of the same lock with a string, property by property.
 func TestKeysOfEveryType(t *testing.T) {
+	draws.Seldom(t, 2, 4)
 	play.QuietRedis()
 	all, err := script.Stories()
 	if err != nil {

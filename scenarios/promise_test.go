@@ -16,6 +16,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/planted"
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"
@@ -498,6 +499,7 @@ func TestKeysOnAnotherShard(t *testing.T) {
 
 // A lease that is counted from the reply, or by another clock than that of its client, is too long: the complaint says what helps.
 func TestLeaseCountedForLonger(t *testing.T) {
+	draws.Seldom(t, 3, 4)
 	for _, lock := range []struct {
 		name  string
 		until func(clients.Env, time.Duration) time.Time

@@ -18,6 +18,7 @@ import (
 	"lockstep/clients/planted"
 	"lockstep/clients/sound"
 	"lockstep/scenarios"
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
@@ -265,6 +266,7 @@ func TestInVain(t *testing.T) {
 
 // After three runs that did not end for one reason the others are not run: go test would end the lot without a table.
 func TestHopeless(t *testing.T) {
+	draws.Seldom(t, 0, 4)
 	t.Parallel()
 	c := exec.Command(os.Args[0], "-test.run=^TestInVain$")
 	c.Env = append(os.Environ(), mine+"=spins")
@@ -286,6 +288,7 @@ func TestHopeless(t *testing.T) {
 
 // A lock that is worse than the one it claims to be like fails, and the log says why.
 func TestWorse(t *testing.T) {
+	draws.Seldom(t, 0, 4)
 	c := exec.Command(os.Args[0], "-test.run=^TestLikeFenced$")
 	c.Env = append(os.Environ(), mine+"=worse")
 	out, err := c.CombinedOutput()
@@ -306,6 +309,7 @@ func TestWorse(t *testing.T) {
 }
 
 func TestLikeFenced(t *testing.T) {
+	draws.Seldom(t, 1, 4)
 	newLock := clients.NewFenced
 	if os.Getenv(mine) == "worse" {
 		newLock = clients.NewSingle

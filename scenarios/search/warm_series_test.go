@@ -3,6 +3,7 @@ package search
 import (
 	"testing"
 
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
@@ -10,6 +11,7 @@ import (
 // What a series keeps of clients with warm pools does not show in any run, whatever happened to them in the one before. That is
 // tried with every perturbation of calm runs, one after the other.
 func TestWarmSeriesIsLikeRunsAlone(t *testing.T) {
+	draws.Seldom(t, 2, 4)
 	play.QuietRedis()
 	for _, lock := range []string{"redlock", "redlock-sequential", "single", "watchdog", "watch"} {
 		build := findLock(t, lock)

@@ -3,6 +3,7 @@ package draws
 
 import (
 	"flag"
+	"testing"
 	"time"
 )
 
@@ -16,4 +17,12 @@ func Due(draw, parts uint64) bool {
 
 func due(draw, parts uint64, now time.Time) bool {
 	return draw%parts == uint64(now.Unix()/86400)%parts
+}
+
+// Seldom skips a test, or a part of one, with -short: of some parts, which take turns, all but that of the day.
+func Seldom(t testing.TB, part, parts uint64) {
+	t.Helper()
+	if testing.Short() && !Due(part, parts) {
+		t.Skip("with -short, on another day")
+	}
 }
