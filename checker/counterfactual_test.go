@@ -102,3 +102,43 @@ func TestUnconnected(t *testing.T) {
 		}
 	}
 }
+
+// TestMisledByClock: only a check that passed after the true end of the lease shows that the clock of the client misled it.
+func TestMisledByClock(t *testing.T) {
+	for _, test := range []struct {
+		name, story string
+		want        bool
+	}{
+		{"a check that passed after the end", "10.5 c1 invoke check c1#1\n10.5 c1 ok check c1#1", true},
+		{"a check that passed before the end", "9 c1 invoke check c1#1\n9 c1 ok check c1#1", false},
+		{"a check that did not pass", "10.5 c1 invoke check c1#1\n10.5 c1 fail check c1#1", false},
+		{"a check after the request", "11 c1 invoke check c1#1\n11 c1 ok check c1#1", false},
+		{"a check by another client", "10.5 c2 invoke check c1#1\n10.5 c2 ok check c1#1", false},
+		{"a write without a check", "10.5 c1 invoke write A c1#1\n10.6 c1 ok write A c1#1", false},
+	} {
+		ix := &index{facts.Of(handmade.History(t, "0 c1 fault drift ppm=-100000\n0 c1 invoke acquire\n0.2 c1 ok acquire c1#1 until=10\n"+test.story))}
+		if got := ix.misledByClock(ix.Lease("c1#1"), 10800*time.Millisecond); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestLanded: a request that was late would have arrived at once. A delay that is no longer than usual stays.
+func TestLanded(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	ix := &index{facts.Of(handmade.History(t, "0 c1 invoke acquire\n0.2 c1 ok acquire c1#1 until=10"))}
+	for _, test := range []struct {
+		name  string
+		delay time.Duration
+		kept  []Assumption
+		want  time.Duration // of a request that was sent at 5 s
+	}{
+		{"late", 3 * s, []Assumption{BoundedDelay}, 5 * s},
+		{"in time", 10 * ms, []Assumption{BoundedDelay}, 5*s + 10*ms},
+		{"late, and nothing else is kept", 3 * s, []Assumption{BoundedPause}, 8 * s},
+	} {
+		if got := ix.landed(5*s+test.delay, 5*s, ix.Lease("c1#1"), test.kept); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
