@@ -35,6 +35,18 @@ func TestLeaseExclusion(t *testing.T) {
 			4.1  n1 set c2#1
 			4.2  c2 ok acquire c2#1 until=14`},
 		{name: "nobody holds anything"},
+		{name: "a lease that its lock grants with too few nodes, though a key of it is lost", story: `
+			nodes 3
+			0    c2 invoke acquire
+			0.1  n1 set c2#1
+			0.2  n1 fault crash
+			0.2  n1 lose c2#1
+			0.25 c1 invoke acquire
+			0.3  n1 set c1#1
+			0.3  n2 set c1#1
+			0.4  c1 ok acquire c1#1 until=9.9
+			0.5  c2 ok acquire c2#1 until=9.9`,
+			want: []string{"c2 held c2#1 from 0.500s to 9.900s, while c1 held c1#1 from 0.400s to 9.900s [none]"}},
 		{name: "an end that is not told, but asked for, and later than a TTL away", story: `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1

@@ -96,6 +96,8 @@ func TestNoLostVote(t *testing.T) {
 		{name: "the same if the node refuses the second request", story: asked + "0.35 n1 deliver c1 sent=0.33 word=SET\n0.4 c1 ok acquire c1#1 until=9.9"},
 		{name: "the same if the second request is another command", story: asked + "0.35 n1 deliver c1 sent=0.33 word=GET\n0.4 c1 ok acquire c1#1 until=9.9",
 			want: []string{"c1 deleted its own key of c1#1 on n1 at 0.320s" + late}},
+		{name: "the same if the second request sets another key", story: asked + "0.35 n1 set c1#1 key=other sent=0.33\n0.4 c1 ok acquire c1#1 until=9.9",
+			want: []string{"c1 deleted its own key of c1#1 on n1 at 0.320s" + late}},
 		{name: "the late clean-up of an attempt with another token", story: `
 			nodes 3
 			0    c1 invoke acquire
