@@ -86,6 +86,7 @@ func TestMeasure(t *testing.T) {
 		{"until the end of the run", c1 + "30.1 c1 info exit", "outlives over 20.000s on n1"},
 		{"one that ended, and one that lives on", c1 + "20.1 n1 expire c1#1\n30.1 n1 set c1#2\n50 c1 info exit", "outlives 10.000s on n1"},
 		{"one that ended, and one that lives on for longer", c1 + "20.1 n1 expire c1#1\n30.1 n1 set c1#2\n60.1 c1 info exit", "outlives over 20.000s on n1"},
+		{"the same on two nodes", "nodes 2\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n10.6 n1 expire c1#1\n10.6 n2 expire c1#1", "outlives 0.500s on n1"},
 		{"promised no end", "0 n1 set c1#1 until=never\n30 c1 info exit", "outlives none"},
 		{"the most", c1 + "10.6 n1 expire c1#1\n20 n1 set c1#2\n32 n1 expire c1#2", "outlives 2.000s on n1"},
 
