@@ -294,6 +294,29 @@ func TestContentBeatsArrival(t *testing.T) {
 	}
 }
 
+// TestTokensAreNamedByWhatIsShown: of two tokens that leave at the same instant, the one whose message comes first as it is shown gets the
+// first name. The bytes of the messages, in which a random token may come first, do not decide.
+func TestTokensAreNamedByWhatIsShown(t *testing.T) {
+	for _, lines := range [][]string{{"token x say 1", "token y say 2"}, {"token y say 1", "token x say 2"}} {
+		h := inWorld(t, Config{Seed: 1}, func(w *World) {
+			s, c := w.Serve("n1", &echo{}), w.Process("c1")
+			c.Go(func(ctx context.Context) {
+				a, b := dial(ctx, c, s), dial(ctx, c, s)
+				io.WriteString(a, lines[0])
+				io.WriteString(b, lines[1])
+				c.Clock().Sleep(time.Second)
+				a.Close()
+				b.Close()
+			})
+		})
+		got := texts(h, "n1")
+		slices.Sort(got)
+		if want := []string{"token c1#1 say 1", "token c1#2 say 2"}; !slices.Equal(got, want) {
+			t.Errorf("%q arrived as %q; want %q", lines, got, want)
+		}
+	}
+}
+
 // TestBytesKeepTheirOrder: sorting by content must not reorder what was written to one connection.
 func TestBytesKeepTheirOrder(t *testing.T) {
 	s := &echo{}
