@@ -510,6 +510,25 @@ func TestCrashInPause(t *testing.T) {
 	}
 }
 
+// TestCrashWhileItConnects: a server hears that a client has crashed even if the client was paused when its connection was accepted.
+func TestCrashWhileItConnects(t *testing.T) {
+	s := &echo{}
+	inWorld(t, Config{Seed: 1}, func(w *World) {
+		n, c := w.Serve("n1", s), w.Process("c1")
+		c.Go(func(ctx context.Context) {
+			c.Until(100 * ms)
+			if _, err := c.DialContext(ctx, "tcp", n.Addr()); err == nil {
+				t.Error("a paused client has connected")
+			}
+		})
+		inject(w, "100100µs pause c1\n200ms crash c1")
+		w.Process("c2").Go(func(context.Context) { time.Sleep(time.Second) })
+	})
+	if s.opened != 1 || s.closed != 1 {
+		t.Errorf("opened %d, closed %d", s.opened, s.closed)
+	}
+}
+
 // TestRestore: the faults that are in force are undone, except for the errors that clocks have accumulated.
 func TestRestore(t *testing.T) {
 	for _, script := range []string{
