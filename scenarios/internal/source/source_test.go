@@ -23,6 +23,8 @@ func TestPackageTime(t *testing.T) {
 			"lock_test.go": "package lock_test\n\nimport \"time\"\n\nvar start = time.Now()\n"}, "lock_test.go:5: time.Now"},
 		"in a package that is imported": {map[string]string{"lock.go": "package lock\n\nimport \"example.com/m/inner\"\n\nvar start = inner.Start\n",
 			"inner/inner.go": "package inner\n\nimport \"time\"\n\nvar Start = time.Now()\n"}, "example.com/m/inner/inner.go:5: time.Now"},
+		"in a package that is compiled anew for the test": {map[string]string{"lock.go": "package lock\n", "lock_test.go": "package lock_test\n\nimport _ \"example.com/m/inner\"\n",
+			"export_test.go": "package lock\n", "inner/inner.go": "package inner\n\nimport (\n\t_ \"example.com/m\"\n\t\"time\"\n)\n\nvar Start = time.Now()\n"}, "example.com/m/inner/inner.go:8: time.Now"},
 		"in a package that is not imported": {map[string]string{"lock.go": "package lock\n", "inner/inner.go": "package inner\n\nimport \"time\"\n\nvar Start = time.Now()\n"}, ""},
 		"for another system":                {map[string]string{"lock.go": "package lock\n", "lock_plan9.go": "package lock\n\nimport \"time\"\n\nvar start = time.Now()\n"}, ""},
 	} {
