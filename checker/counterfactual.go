@@ -140,12 +140,12 @@ func (ix *index) follow(client string, from int, was history.Event, ahead, t tim
 }
 
 // worked returns when a client would have ended the operation in s, had it begun it at from and spent taken less on it. Pauses
-// during the operation delay that end.
+// on the way delay that end.
 func (ix *index) worked(client string, from time.Duration, s facts.Stretch, taken time.Duration) time.Duration {
 	paused, _ := ix.Paused(client, s.From, s.To)
 	end := from + s.To - s.From - taken - paused
 	for _, p := range ix.struck(client) {
-		if s.From < p.To && from < p.To && p.From < end {
+		if from < p.To && p.From < end {
 			end += p.To - max(from, p.From)
 		}
 	}

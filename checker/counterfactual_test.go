@@ -142,3 +142,24 @@ func TestLanded(t *testing.T) {
 		}
 	}
 }
+
+// TestWorked: a client that had begun an operation earlier may have come into a pause that was over when it began.
+func TestWorked(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	for _, test := range []struct {
+		name, story string // of an operation from 10 s to 14 s, of which 3 s would not have been spent
+		from, want  time.Duration
+	}{
+		{"no pause", "", 4 * s, 5 * s},
+		{"a pause in the operation", "11 c1 fault pause\n12 c1 fault resume\n", 8 * s, 8 * s},
+		{"a pause that it comes to later", "11 c1 fault pause\n11.5 c1 fault resume\n", 10800 * ms, 11800 * ms},
+		{"a pause before, which it comes into", "5 c1 fault pause\n9 c1 fault resume\n", 4500 * ms, 9500 * ms},
+		{"a pause before, which comes after its end", "6 c1 fault pause\n9 c1 fault resume\n", 4500 * ms, 5500 * ms},
+		{"a pause before, which is over", "2 c1 fault pause\n3 c1 fault resume\n", 4500 * ms, 5500 * ms},
+	} {
+		ix := &index{facts.Of(handmade.History(t, test.story+"10 c1 invoke acquire\n14 c1 fail acquire"))}
+		if got := ix.worked("c1", test.from, facts.Stretch{From: 10 * s, To: 14 * s}, 3*s); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
