@@ -206,7 +206,7 @@ func (v *variables) mayDiffer(call *ast.CallExpr) bool {
 	path := v.imported(s.X)
 	switch {
 	case path == "": // a method
-		return v.info.Types[s.X].IsValue() && v.inModule(v.info.Uses[s.Sel])
+		return v.inModule(v.info.Uses[s.Sel])
 	case v.packages[path] != nil, slices.ContainsFunc(random, func(r string) bool { return strings.Contains(path, r) }):
 		return true
 	}

@@ -33,6 +33,7 @@ func TestShared(t *testing.T) {
 		"a generic type":                {"type counter[T ~int] struct{ n T }\n\nfunc (c *counter[T]) next() T { c.n++; return c.n }\n\nvar tokens counter[int]\n\nfunc f() int { return tokens.next() }\n", "lock.go:7: tokens"},
 		"a part of its own type":        {"type counter struct{ n int }\n\nfunc (c *counter) next() int { c.n++; return c.n }\n\ntype all struct{ c counter }\n\nfunc (a *all) next() int { return a.c.next() }\n\nvar tokens all\n\nfunc f() int { return tokens.next() }\n", "lock.go:11: tokens"},
 		"random for each process":       {"import \"crypto/rand\"\n\nvar process = rand.Text()\n\nfunc f() string { return process }\n", "lock.go:5: process"},
+		"by a method as a function":     {"import \"crypto/rand\"\n\ntype ids struct{}\n\nfunc (ids) next() string { return rand.Text() }\n\nvar process = ids.next(ids{})\n\nfunc f() string { return process }\n", "lock.go:9: process"},
 		"of the process":                {"import \"os\"\n\nvar pid = os.Getpid()\n\nfunc f() int { return pid }\n", "lock.go:5: pid"},
 		"of the host":                   {"import \"os\"\n\nvar host, _ = os.Hostname()\n\nfunc f() string { return host }\n", "lock.go:5: host"},
 		"by a function of its own":      {"import \"crypto/rand\"\n\nfunc token(n int) string { return rand.Text()[:n] }\n\nvar process = token(16)\n\nfunc f() string { return process }\n", "lock.go:7: process"},
