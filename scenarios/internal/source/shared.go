@@ -339,7 +339,7 @@ func (v *variables) changedBy(call *ast.CallExpr) (all []ast.Expr) {
 	}
 	switch f := call.Fun.(type) {
 	case *ast.SelectorExpr:
-		if of := v.object(f.X); of != nil && (v.mentions[of] || v.changing[named(v.info.TypeOf(f.X))]) {
+		if v.mentions[v.object(f.X)] || v.changing[named(v.info.TypeOf(f.X))] {
 			all = append(all, f.X)
 		}
 	case *ast.Ident: // a function in a variable, with what it keeps
@@ -407,8 +407,6 @@ func (v *variables) object(e ast.Expr) types.Object {
 			}
 			e = x.X
 		case *ast.SliceExpr:
-			e = x.X
-		case *ast.UnaryExpr:
 			e = x.X
 		default:
 			return nil
