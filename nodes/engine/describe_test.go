@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"lockstep/nodes/internal/redistest"
@@ -28,5 +29,26 @@ func TestDescribe(t *testing.T) {
 		if test.got != test.want {
 			t.Errorf("got %s, want %s", test.got, test.want)
 		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	most := strings.Repeat("x", mostShown)
+	for _, test := range []struct{ text, want string }{
+		{"", `""`},
+		{"plain", "plain"},
+		{"two words", `"two words"`},
+		{`a"b`, `"a\"b"`},
+		{"~", "~"},
+		{"\x7f", `"\x7f"`},
+		{most, most},
+	} {
+		if got := printable(test.text); got != test.want {
+			t.Errorf("got %.50s, want %.50s", got, test.want)
+		}
+	}
+	// Longer texts that begin alike are told apart by their digests.
+	if a, b := printable(most+"a"), printable(most+"b"); a == b || len(a) > mostShown+50 {
+		t.Errorf("%d and %d bytes are shown", len(a), len(b))
 	}
 }
