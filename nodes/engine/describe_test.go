@@ -25,6 +25,15 @@ func TestDescribe(t *testing.T) {
 		{DescribeReply([]byte("-READONLY You can't write against a read only replica.\r\n"), name),
 			"READONLY You can't write against a read only replica."},
 		{DescribeReply([]byte("$19\r\nt1-0123456789abcdef\r\n"), name), "<t1>"},
+		{DescribeReply([]byte("$-1\r\n*-1\r\n_\r\n"), name), "nil; nil; nil"},
+		{DescribeReply([]byte("%1\r\n+a\r\n:1\r\n"), name), "[a 1]"},
+		{DescribeReply([]byte("$x\r\nabc\r\n"), name), `"$x\r\nabc\r\n"`},
+		{DescribeReply([]byte("$9\r\nabc\r\n"), name), `"$9\r\nabc\r\n"`},
+		{DescribeReply([]byte("$2\r\na\r\n"), name), `"$2\r\na\r\n"`},
+		{DescribeReply([]byte("*x\r\n:1\r\n"), name), `"*x\r\n:1\r\n"`},
+		{DescribeReply([]byte("*2\r\n:1\r\n"), name), `"*2\r\n:1\r\n"`},
+		{DescribeReply([]byte("\r\n"), name), `"\r\n"`},
+		{DescribeReply([]byte("+OK\r\n:1"), name), `":1"`},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %s, want %s", test.got, test.want)
