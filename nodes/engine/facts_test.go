@@ -162,6 +162,7 @@ var facts = []struct {
 		redistest.Expect(b, b.conn, "EVALSHA "+strings.Repeat("0", 40)+" 0", "-NOSCRIPT No matching script. Please use EVAL.")
 		redistest.Expect(b, b.conn, "EVAL return'x' 0", "$1 x")
 		redistest.Expect(b, b.conn, "EVALSHA "+sha1Hex("return'x'")+" 0", "$1 x")
+		redistest.Expect(b, b.conn, "SCRIPT EXISTS "+sha1Hex("return'x'")+" "+strings.Repeat("0", 40), "*2 :1 :0")
 		redistest.Expect(b, b.conn, "SCRIPT FLUSH", "+OK")
 		redistest.Expect(b, b.conn, "EVALSHA "+sha1Hex("return'x'")+" 0", "-NOSCRIPT No matching script. Please use EVAL.")
 	}},
