@@ -51,3 +51,11 @@ func TestWriteRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Without a directory in which the go command could run, nothing is known about the standard library.
+func TestWriteElsewhere(t *testing.T) {
+	_, err := Write(t.Context(), filepath.Join(t.TempDir(), "missing"), t.TempDir(), "test", nil, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "go env GOROOT: ") {
+		t.Error(err)
+	}
+}
