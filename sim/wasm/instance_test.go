@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -247,6 +248,67 @@ func TestCompile(t *testing.T) {
 			m.Close()
 		} else if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", code, err, want)
+		}
+	}
+}
+
+// late is a machine and its only connection, which is open when the process has waited twice.
+type late struct {
+	Machine
+	Conn
+	failed error // why there will be no connection
+	waits  []time.Duration
+	got    string
+}
+
+func (l *late) Alive() bool                 { return true }
+func (l *late) Wait(due time.Duration)      { l.waits = append(l.waits, due) }
+func (l *late) Write(b []byte) (int, error) { l.got += string(b); return len(b), nil }
+func (l *late) Connected() error {
+	if len(l.waits) < 2 {
+		return sim.ErrWouldBlock
+	}
+	return l.failed
+}
+
+// TestWriteWaits: what a descriptor that blocks writes waits for the connection, for as long as it takes.
+func TestWriteWaits(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		blocks bool
+		failed error
+		waits  []time.Duration
+		want   string
+	}{
+		{"it waits", true, nil, []time.Duration{-1, -1}, "hello"},
+		{"there is no connection", true, syscall.ECONNREFUSED, []time.Duration{-1, -1}, ""},
+		{"it does not block", false, nil, nil, "hello"},
+	} {
+		l := &late{failed: test.failed}
+		n, err := (&Instance{machine: l}).write(descriptor{conn: l, blocks: test.blocks}, []byte("hello"))
+		if n != len(test.want) || err != test.failed || l.got != test.want || !slices.Equal(l.waits, test.waits) {
+			t.Errorf("%s: wrote %q, %v, after the waits %v", test.name, l.got, err, l.waits)
+		}
+	}
+}
+
+// TestNonblock: a guest may change whether a descriptor blocks, if its descriptors do at all.
+func TestNonblock(t *testing.T) {
+	for _, test := range []struct {
+		blocking, before bool
+		flags            uint64
+		want             bool
+	}{
+		{true, true, flagNonblock, false},
+		{true, false, 0, true},
+		{false, false, 0, false},
+	} {
+		in := &Instance{Config: Config{Blocking: test.blocking}, fds: map[int32]descriptor{firstFD: {conn: &late{}, blocks: test.before}}}
+		if errno := fdSetFlags(in, nil, []uint64{firstFD, test.flags}); errno != errnoSuccess || in.fds[firstFD].blocks != test.want {
+			t.Errorf("%+v: error %d, %v", test, errno, in.fds[firstFD].blocks)
+		}
+		if errno := fdSetFlags(in, nil, []uint64{firstFD + 1, test.flags}); errno != errnoBadf || len(in.fds) != 1 {
+			t.Errorf("%+v: error %d for a descriptor that does not exist", test, errno)
 		}
 	}
 }
