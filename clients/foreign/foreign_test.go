@@ -241,6 +241,8 @@ func TestFind(t *testing.T) {
 	const (
 		nothing   = "\x01\x04\x01\x60\x00\x00"                         // type 0: () -> ()
 		oneInt    = "\x01\x05\x01\x60\x01\x7f\x00"                     // type 0: (i32) -> ()
+		twoInts   = "\x01\x06\x01\x60\x02\x7f\x7f\x00"                 // type 0: (i32 i32) -> ()
+		toInt     = "\x01\x06\x01\x60\x01\x7f\x01\x7f"                 // type 0: (i32) -> (i32)
 		function  = "\x03\x02\x01\x00"                                 // function 0 of type 0
 		memory    = "\x05\x03\x01\x00\x01"                             // of one page
 		start     = "\x07\x0a\x01\x06_start\x00\x00"                   // function 0 is exported as _start
@@ -266,6 +268,8 @@ func TestFind(t *testing.T) {
 		{module(nothing + connect), "it imports env.connect, but may import only functions of wasi_snapshot_preview1, and lockstep.dial"},
 		{module(nothing + ask), "it imports lockstep.ask, but may import only"},
 		{module(nothing + dial), "it imports lockstep.dial as a function of () -> (), but that is one of (i32 i32) -> (i32)"},
+		{module(twoInts + dial), "it imports lockstep.dial as a function of (i32 i32) -> (), but that is one of (i32 i32) -> (i32)"},
+		{module(toInt + dial), "it imports lockstep.dial as a function of (i32) -> (i32), but that is one of (i32 i32) -> (i32)"},
 		{module(itsMemory), "it imports its memory; it must have its own"},
 		{module(nothing + function + tooMuch + both + body), "over limit of 8192"},
 		{module(nothing + function + memory + both + body), ""},
