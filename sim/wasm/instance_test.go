@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tetratelabs/wazero/api"
+
 	"lockstep/sim"
 	"lockstep/sim/history"
 )
@@ -310,5 +312,17 @@ func TestNonblock(t *testing.T) {
 		if errno := fdSetFlags(in, nil, []uint64{firstFD + 1, test.flags}); errno != errnoBadf || len(in.fds) != 1 {
 			t.Errorf("%+v: error %d for a descriptor that does not exist", test, errno)
 		}
+	}
+}
+
+// nowhere is a memory in which no address is valid.
+type nowhere struct{ api.Memory }
+
+func (nowhere) Read(uint32, uint32) ([]byte, bool) { return nil, false }
+
+// TestFault: a guest that asks for random bytes at an address outside its memory gets an error.
+func TestFault(t *testing.T) {
+	if errno := randomGet(&Instance{}, nowhere{}, []uint64{1 << 31, 8}); errno != errnoFault {
+		t.Errorf("error %d, want %d", errno, errnoFault)
 	}
 }
