@@ -179,6 +179,23 @@ func TestLimitsOfDriftAreThoseOfTheory(t *testing.T) {
 	}
 }
 
+// TestHalve: between magnitudes far from each other, as between 1 s and 100 s, lies their geometric mean. From 0 on, half is taken.
+func TestHalve(t *testing.T) {
+	const s = int64(time.Second)
+	for _, c := range []struct {
+		unit         Unit
+		lo, hi, want int64 // 0: they are near enough
+	}{
+		{Seconds, s, 2 * s, s * 3 / 2}, {Seconds, s, 100 * s, 10 * s}, {Seconds, 0, s, s / 2}, {Seconds, s, s + s/100, 0},
+		{PPM, 0, 1000, 500}, {PPM, 990, 1000, 0},
+		{Number, 1, 9, 3}, {Number, 1, 3, 2}, {Number, 1, 2, 0},
+	} {
+		if got, ok := (quantity{unit: c.unit}).halve(c.lo, c.hi); got != c.want || ok != (c.want != 0) {
+			t.Errorf("%d and %d in %s: %d, %v, want %d", c.lo, c.hi, c.unit, got, ok, c.want)
+		}
+	}
+}
+
 func TestParseHave(t *testing.T) {
 	for text, want := range map[string]Have{
 		"pause=1.2s": {"pause", 1_200_000_000, 0}, "drift=200ppm": {"drift", 200, 0}, "jump=-300ms": {"jump", 300_000_000, -1},

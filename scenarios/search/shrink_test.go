@@ -453,3 +453,17 @@ func TestRounder(t *testing.T) {
 		}
 	}
 }
+
+func TestRoughness(t *testing.T) {
+	for _, c := range []struct {
+		n    time.Duration
+		want int
+	}{
+		{0, 0}, {time.Second, 0}, {2 * time.Second, 0}, {5 * time.Second, 0}, {-20 * time.Second, 0}, {3 * time.Second, 1}, {15 * time.Second, 2},
+		{200 * time.Millisecond, 1}, {-500 * time.Millisecond, 1}, {1500 * time.Millisecond, 3},
+	} {
+		if got := roughness(int64(c.n)); got != c.want {
+			t.Errorf("%v: %d, want %d", c.n, got, c.want)
+		}
+	}
+}
