@@ -79,6 +79,17 @@ func TestClusterSaysSo(t *testing.T) {
 	}
 }
 
+// TestClusterWithoutReplicas: of three primaries two are a majority. So the report of one and what the other has seen itself are enough.
+func TestClusterWithoutReplicas(t *testing.T) {
+	h := play{cfg: shards(3, 0), seed: 1, faults: "2s crash n1", lines: `
+		c1 1s SET lock ` + token1 + ` NX PX 60000 -> OK
+		c1@p2 4s GET lock -> MOVED 8718 10.0.0.1:6379
+		c1@p2 14s GET lock -> CLUSTERDOWN`}.run(t)
+	if down := of(h, history.Odown); len(down) == 0 {
+		t.Errorf("%q", verdicts(h))
+	}
+}
+
 // TestClusterTimes: a dead node is suspected when a ping was not answered within the timeout. The ping is sent at the latest when
 // the last reply is half the timeout old, and often before, because each second one node is chosen among a few for a ping. On
 // redis-server 7.0.15, with a timeout of 2 s, the first suspicion came 2.05 to 2.92 s after kill -9, agreement after 2.72 to 3.45
