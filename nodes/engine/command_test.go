@@ -75,6 +75,14 @@ func TestDelex(t *testing.T) {
 	redistest.Expect(t, s, "EXISTS lock", ":0")
 }
 
+func TestFullName(t *testing.T) {
+	for cmd, want := range map[string]string{"set lock t1": "SET", "client id": "CLIENT|ID", "client": "CLIENT", "foo bar": "FOO"} {
+		if got := FullName(strings.Fields(cmd)); got != want {
+			t.Errorf("%s: %s, want %s", cmd, got, want)
+		}
+	}
+}
+
 func TestSession(t *testing.T) {
 	r, _ := newNode(t)
 	s, other := r.Connect("c1"), r.Connect("c2")

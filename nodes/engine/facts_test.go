@@ -166,6 +166,10 @@ var facts = []struct {
 		redistest.Expect(b, b.conn, "SCRIPT FLUSH", "+OK")
 		redistest.Expect(b, b.conn, "EVALSHA "+sha1Hex("return'x'")+" 0", "-NOSCRIPT No matching script. Please use EVAL.")
 	}},
+	{"scripts have names for the levels of the log and for what is replicated", func(b bench) {
+		redistest.Expect(b, b.conn, "EVAL return{redis.LOG_DEBUG,redis.LOG_VERBOSE,redis.LOG_NOTICE,redis.LOG_WARNING} 0", "*4 :0 :1 :2 :3")
+		redistest.Expect(b, b.conn, "EVAL return{redis.REPL_NONE,redis.REPL_AOF,redis.REPL_SLAVE,redis.REPL_REPLICA,redis.REPL_ALL} 0", "*5 :0 :1 :2 :2 :3")
+	}},
 	{"WAIT returns at once inside a transaction", func(b bench) {
 		redistest.Expect(b, b.conn, "MULTI", "+OK")
 		redistest.Expect(b, b.conn, "WAIT 1 0", "+QUEUED")

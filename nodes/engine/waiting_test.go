@@ -326,6 +326,24 @@ func TestWhoWasServed(t *testing.T) {
 	}
 }
 
+// The first wait that times out is that with the least limit, not that which began first or last.
+func TestFirstTimeout(t *testing.T) {
+	for _, c := range []struct {
+		until []int64
+		want  int64
+	}{
+		{nil, 0}, {[]int64{0}, 0}, {[]int64{5}, 6}, {[]int64{5, 9}, 6}, {[]int64{9, 0, 5}, 6},
+	} {
+		var r Redis
+		for _, until := range c.until {
+			r.waiters = append(r.waiters, waiter{until: until})
+		}
+		if got := r.timeout(); got != c.want {
+			t.Errorf("waits until %d: %d, want %d", c.until, got, c.want)
+		}
+	}
+}
+
 // A client that has gone is neither served nor told anything. After a restart, nobody is.
 func TestWaitingEnds(t *testing.T) {
 	r, _ := newNode(t)
