@@ -510,6 +510,32 @@ func TestCrashInPause(t *testing.T) {
 	}
 }
 
+// TestLostStaysLost: a message that a reset has lost does not arrive when the connection has something else under way: the client crashes
+// before it has learnt of the reset, and its operating system hangs up.
+func TestLostStaysLost(t *testing.T) {
+	s := &echo{}
+	h := inWorld(t, Config{Seed: 1}, func(w *World) {
+		n, c := w.Serve("n1", s), w.Process("c1")
+		c.Go(func(ctx context.Context) {
+			conn := dial(ctx, c, n)
+			c.Until(100 * ms)
+			io.WriteString(conn, "hello\n")
+			conn.Read(make([]byte, 1))
+		})
+		inject(w, "50ms delay c1->n1 1s\n150ms pause c1\n200ms reset c1-n1\n300ms crash c1")
+		w.Process("c2").Go(func(context.Context) { time.Sleep(3 * time.Second) })
+	})
+	var got []string
+	for _, e := range h.Events {
+		if e.Kind == history.Message {
+			got = append(got, fmt.Sprint(e.At.Round(ms), " ", e.Op, " ", e.Value))
+		}
+	}
+	if want := []string{"200ms drop hello"}; !slices.Equal(got, want) || len(s.lines) > 0 {
+		t.Errorf("%q, and the server got %q", got, s.lines)
+	}
+}
+
 // TestCrashWhileItConnects: a server hears that a client has crashed even if the client was paused when its connection was accepted.
 func TestCrashWhileItConnects(t *testing.T) {
 	s := &echo{}
