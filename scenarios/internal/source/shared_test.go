@@ -19,6 +19,7 @@ func TestShared(t *testing.T) {
 		"closed":                        {"var done = make(chan struct{})\n\nfunc f() { close(done) }\n", "lock.go:3: done"},
 		"cleared":                       {"var buffer = make([]byte, 9)\n\nfunc f() { clear(buffer) }\n", "lock.go:3: buffer"},
 		"copied to":                     {"var buffer = make([]byte, 9)\n\nfunc f(b []byte) { copy(buffer, b) }\n", "lock.go:3: buffer"},
+		"copied to a part":              {"var buffer = make([]byte, 9)\n\nfunc f(b []byte) { copy(buffer[1:], b) }\n", "lock.go:3: buffer"},
 		"copied from":                   {"var table = []byte{1, 2}\n\nfunc f(b []byte) { copy(b, table) }\n", ""},
 		"by pointer":                    {"var p = new(int)\n\nfunc f() { *p = 3 }\n", "lock.go:3: p"},
 		"in parentheses":                {"var n int\n\nfunc f() { (n)++ }\n", "lock.go:3: n"},
@@ -29,6 +30,7 @@ func TestShared(t *testing.T) {
 		"a mutex":                       {"import \"sync\"\n\nvar mu sync.Mutex\n\nfunc f() { mu.Lock() }\n", "lock.go:5: mu"},
 		"a group":                       {"import \"golang.org/x/sync/singleflight\"\n\nvar calls singleflight.Group\n\nfunc f() { calls.Do(\"\", nil) }\n", "lock.go:5: calls"},
 		"a type with a mutex":           {"import \"sync\"\n\ntype locked struct{ mu sync.Mutex }\n\nvar held locked\n\nfunc f() { held.mu.Lock() }\n", "lock.go:7: held"},
+		"a big number":                  {"import (\n\t\"math\"\n\t\"math/big\"\n)\n\nvar most = big.NewInt(math.MaxInt64)\n\nfunc f() { most.Add(most, most) }\n", "lock.go:8: most"},
 		"a counter":                     {"import \"sync/atomic\"\n\nvar next = new(atomic.Int64)\n\nfunc f() int64 { return next.Add(1) }\n", "lock.go:5: next"},
 		"random numbers":                {"import \"math/rand/v2\"\n\nvar random = rand.New(rand.NewPCG(1, 2))\n\nfunc f() uint64 { return random.Uint64() }\n", "lock.go:5: random"},
 		"an embedded mutex":             {"import \"sync\"\n\nvar held struct{ sync.Mutex }\n\nfunc f() { held.Lock() }\n", "lock.go:5: held"},
@@ -42,6 +44,7 @@ func TestShared(t *testing.T) {
 		"a function by a library":       {"import \"example.org/ids\"\n\nvar next = ids.From(3)\n\nfunc f() int { return next() }\n", "lock.go:5: next"},
 		"a method value":                {"import \"sync/atomic\"\n\nvar next = new(atomic.Int64).Add\n\nfunc f() int64 { return next(1) }\n", "lock.go:5: next"},
 		"a function that changes a map": {"var counts = map[string]int{}\n\nfunc count(m map[string]int) { m[\"\"]++ }\n\nfunc f() { count(counts) }\n", "lock.go:3: counts"},
+		"a part that a function gets":   {"type counter struct{ n int }\n\nfunc (c *counter) next() int { c.n++; return c.n }\n\nvar all struct{ c *counter }\n\nfunc use(c *counter) {}\n\nfunc f() { use(all.c) }\n", "lock.go:7: all"},
 		"a generic type":                {"type counter[T ~int] struct{ n T }\n\nfunc (c *counter[T]) next() T { c.n++; return c.n }\n\nvar tokens counter[int]\n\nfunc f() int { return tokens.next() }\n", "lock.go:7: tokens"},
 		"a part of its own type":        {"type counter struct{ n int }\n\nfunc (c *counter) next() int { c.n++; return c.n }\n\ntype all struct{ c counter }\n\nfunc (a *all) next() int { return a.c.next() }\n\nvar tokens all\n\nfunc f() int { return tokens.next() }\n", "lock.go:11: tokens"},
 		"random for each process":       {"import \"crypto/rand\"\n\nvar process = rand.Text()\n\nfunc f() string { return process }\n", "lock.go:5: process"},
@@ -79,6 +82,8 @@ func TestShared(t *testing.T) {
 		"a map, converted":              {"type names map[string]bool\n\nvar held = map[string]bool{}\n\nfunc f() names { return names(held) }\n", ""},
 		"a method of a library":         {"import \"example.org/ids\"\n\nvar id = ids.From(3).Next()\n\nfunc f() string { return id }\n", ""},
 		"a package with a similar name": {"import \"sync.example.org/ids\"\n\nvar all ids.Table\n\nfunc f() { all.Get(3) }\n", ""},
+		"the host of a URL":             {"import \"net/url\"\n\nfunc f(u *url.URL) string { return u.Hostname() }\n", ""},
+		"the first context":             {"import \"context\"\n\nvar background = context.Background()\n\nfunc f() context.Context { return background }\n", ""},
 		"another function of os":        {"import \"os\"\n\nfunc f() { os.Exit(1) }\n", ""},
 		"only read":                     {"var n = 3\n\nfunc f() int { return n }\n", ""},
 		"a script":                      {"import \"github.com/redis/go-redis/v9\"\n\nvar del = redis.NewScript(``)\n\nfunc f() { del.Run(nil, nil, nil) }\n", ""},
@@ -122,6 +127,21 @@ func TestSharedWithoutSource(t *testing.T) {
 	}
 	if v, err := Shared(dir, []string{"-e"}); err == nil {
 		t.Errorf("of a file that is no Go: %q", v)
+	}
+}
+
+// The test in a package may change its variables.
+func TestSharedInTest(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/m\n\ngo 1.26\n", "lock.go": "package lock\n\nvar n int\n", "lock_test.go": "package lock\n\nfunc f() { n++ }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v, err := Shared(dir, nil); v != "lock.go:3: n" || err != nil {
+		t.Errorf("%q, %v", v, err)
 	}
 }
 
