@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -40,6 +41,26 @@ func TestAsking(t *testing.T) {
 		ix := &index{Facts: facts.Of(h)}
 		if from, until := ix.asking(ix.Lease("c2#1")); from != test.from || until != test.until {
 			t.Errorf("%s: from %v until %v, want %v and %v", test.name, from, until, test.from, test.until)
+		}
+	}
+}
+
+// TestRoomOfMisdatedKey: with right clocks, a key that got too little time would have lasted a TTL, or for as long as its lock renews it.
+func TestRoomOfMisdatedKey(t *testing.T) {
+	const story = `
+		0    c1 fault jump jump_c1_-8s wall=-8
+		0    c1 invoke acquire wall=-8
+		0.1  n1 set c1#1 until=2.05
+		0.2  c1 ok acquire c1#1 wall=-8 until=%s
+		2.05 n1 expire c1#1
+		3    c2 invoke acquire
+		3.1  n1 set c2#1
+		3.2  c2 ok acquire c2#1 until=13`
+	for until, want := range map[string]time.Duration{"9.9": 10100 * time.Millisecond, "never renews": never} {
+		ix := &index{facts.Of(handmade.History(t, fmt.Sprintf(story, until)))}
+		taker := ix.Lives[ix.LivesOf["c2#1"][0]]
+		if _, would := ix.room(ix.Lease("c1#1"), ix.Lease("c2#1"), taker, []Assumption{BoundedClockError}); would != want {
+			t.Errorf("until %s: %v, want %v", until, would, want)
 		}
 	}
 }
