@@ -57,7 +57,7 @@ func TestRoomOfMisdatedKey(t *testing.T) {
 		3.1  n1 set c2#1
 		3.2  c2 ok acquire c2#1 until=13`
 	for until, want := range map[string]time.Duration{"9.9": 10100 * time.Millisecond, "never renews": never} {
-		ix := &index{facts.Of(handmade.History(t, fmt.Sprintf(story, until)))}
+		ix := &index{Facts: facts.Of(handmade.History(t, fmt.Sprintf(story, until)))}
 		taker := ix.Lives[ix.LivesOf["c2#1"][0]]
 		if _, would := ix.room(ix.Lease("c1#1"), ix.Lease("c2#1"), taker, []Assumption{BoundedClockError}); would != want {
 			t.Errorf("until %s: %v, want %v", until, would, want)

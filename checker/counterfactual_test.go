@@ -116,7 +116,7 @@ func TestMisledByClock(t *testing.T) {
 		{"a check by another client", "10.5 c2 invoke check c1#1\n10.5 c2 ok check c1#1", false},
 		{"a write without a check", "10.5 c1 invoke write A c1#1\n10.6 c1 ok write A c1#1", false},
 	} {
-		ix := &index{facts.Of(handmade.History(t, "0 c1 fault drift ppm=-100000\n0 c1 invoke acquire\n0.2 c1 ok acquire c1#1 until=10\n"+test.story))}
+		ix := &index{Facts: facts.Of(handmade.History(t, "0 c1 fault drift ppm=-100000\n0 c1 invoke acquire\n0.2 c1 ok acquire c1#1 until=10\n"+test.story))}
 		if got := ix.misledByClock(ix.Lease("c1#1"), 10800*time.Millisecond); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
@@ -126,7 +126,7 @@ func TestMisledByClock(t *testing.T) {
 // TestLanded: a request that was late would have arrived at once. A delay that is no longer than usual stays.
 func TestLanded(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
-	ix := &index{facts.Of(handmade.History(t, "0 c1 invoke acquire\n0.2 c1 ok acquire c1#1 until=10"))}
+	ix := &index{Facts: facts.Of(handmade.History(t, "0 c1 invoke acquire\n0.2 c1 ok acquire c1#1 until=10"))}
 	for _, test := range []struct {
 		name  string
 		delay time.Duration
@@ -157,7 +157,7 @@ func TestWorked(t *testing.T) {
 		{"a pause before, which comes after its end", "6 c1 fault pause\n9 c1 fault resume\n", 4500 * ms, 5500 * ms},
 		{"a pause before, which is over", "2 c1 fault pause\n3 c1 fault resume\n", 4500 * ms, 5500 * ms},
 	} {
-		ix := &index{facts.Of(handmade.History(t, test.story+"10 c1 invoke acquire\n14 c1 fail acquire"))}
+		ix := &index{Facts: facts.Of(handmade.History(t, test.story+"10 c1 invoke acquire\n14 c1 fail acquire"))}
 		if got := ix.worked("c1", test.from, facts.Stretch{From: 10 * s, To: 14 * s}, 3*s); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
