@@ -126,7 +126,7 @@ func CutPayload(data []byte) (payload, rest []byte, whole bool) {
 		return nil, data, false
 	}
 	size, from, err := parseLength(data, 1, maxBytes, "", "")
-	if err != nil || from == 0 || len(data) < from+int(size) {
+	if err != nil || from == 0 || size < 0 || len(data) < from+int(size) {
 		return nil, data, false
 	}
 	return data[from : from+int(size)], data[from+int(size):], true

@@ -170,7 +170,7 @@ func TestCutPayload(t *testing.T) {
 			t.Errorf("%q: %q, %q, %v", data, payload, rest, whole)
 		}
 	}
-	for _, data := range []string{"", "x", "3\r\nabc", "53\r\nabc", "$", "$3", "$3\r", "$3\r\n", "$3\r\nab", "$x\r\nabc"} {
+	for _, data := range []string{"$-1\r\n", "", "x", "3\r\nabc", "53\r\nabc", "$", "$3", "$3\r", "$3\r\n", "$3\r\nab", "$x\r\nabc"} {
 		if payload, rest, whole := CutPayload([]byte(data)); whole || payload != nil || string(rest) != data {
 			t.Errorf("%q: %q, %q, %v", data, payload, rest, whole)
 		}
