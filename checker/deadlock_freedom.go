@@ -14,7 +14,7 @@ import (
 // always possible to acquire a lock, even if the client that locked a resource crashes or gets partitioned" (redis.io, "Distributed
 // Locks"). It holds both for the clients of the run and for the probe.
 func deadlockFreedom(ix *index) (found []Violation, unknown string) {
-	found = ix.stuck()
+	found = append(ix.stuck(), ix.hanging()...)
 	probe, unknown := ix.probed()
 	if found = append(found, probe...); len(found) > 0 {
 		unknown = ""
@@ -34,7 +34,7 @@ func (ix *index) stuck() (found []Violation) {
 		if n.From < expired {
 			expired = facts.Later(expired, ix.Meta.Pace)
 		}
-		due := facts.Later(max(n.From, expired), ix.maxWait())
+		due := facts.Later(max(n.From, expired), max(ix.maxWait(), backoff))
 		if end, known := reported[n.lock]; n.broken != None || due >= n.To || known && n.From < end {
 			continue
 		}
@@ -50,6 +50,42 @@ func (ix *index) stuck() (found []Violation) {
 			Assumption: None,
 			Events:     proof(n.first, n.last),
 		})
+	}
+	return found
+}
+
+// backoff is how long a lock may back off at least: with a short TTL, a wait of two seconds violates fault tolerance and is no deadlock.
+const backoff = 5 * time.Second
+
+// hanging finds the releases and extensions that never returned. They count if the run hit a cap, their clients lived on, and no client has been
+// sent anything by a node since: then the lock waits for something that will not come. An acquire may wait for as long as its caller lets it.
+func (ix *index) hanging() (found []Violation) {
+	if ix.Meta.Cap == "" {
+		return nil
+	}
+	for i, e := range ix.Events {
+		_, ended := ix.Outcome[i]
+		gone := facts.After(ix.Crashes[e.Process], i) >= 0 || facts.After(ix.Exits[e.Process], i) >= 0
+		if e.Kind != history.Invoke || e.Op != history.Release && e.Op != history.Extend || ended || gone {
+			continue
+		}
+		last := i
+		for j, m := range ix.Events {
+			if m.Kind == history.Message && (m.By == e.Process || m.Process == e.Process) {
+				last = max(last, j)
+			}
+		}
+		end := max(ix.At(len(ix.Events)), ix.Meta.CapAt)
+		quiet := max(ix.At(last), ix.settled(end))
+		if due := facts.Later(quiet, facts.Later(ix.Meta.TTL, max(ix.maxWait(), backoff))); due < end {
+			found = append(found, Violation{
+				Property:   DeadlockFreedom,
+				At:         due,
+				What:       fmt.Sprintf("%s of %s, which began at %s, never returned, though nothing has been on its way to or from %s since %s", e.Op, e.Process, history.Seconds(e.At), e.Process, history.Seconds(quiet)),
+				Assumption: None,
+				Events:     proof(i, last),
+			})
+		}
 	}
 	return found
 }

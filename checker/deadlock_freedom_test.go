@@ -144,6 +144,10 @@ func TestStuck(t *testing.T) {
 		{"a link stays cut", "1 c2-n1 fault cut cut_c2-n1\n" + ask(2, 60), nil},
 		{"a link was cut", "1 c2-n1 fault cut cut_c2-n1\n20 c2-n1 fault heal heal_c2-n1\n" + ask(2, 35.1), since("2.000s", "35.100s", "the last fault had been over since 20.000s")},
 		{"a link stays slow", "1 c2-n1 fault delay delay_c2-n1_1ms\n" + ask(2, 60), nil},
+		{"with a short TTL: a back-off of some seconds", "ttl 2\n1 c2 fault crash\n" + ask(10, 15), nil},
+		{"with a short TTL: a longer one", "ttl 2\n1 c2 fault crash\n" + ask(10, 15.1), since("10.000s", "15.100s", "the last fault had been over since 1.000s")},
+		{"its client has not given back its last lease", "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n10.1 n1 expire c1#1\n" + ask(20, 60), nil},
+		{"its client has", "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 c1 invoke release c1#1\n1.1 n1 delete c1#1\n1.2 c1 info release c1#1\n" + ask(20, 60), since("20.000s", "60.000s", "there had been no fault")},
 		{"a clock drifts", "1 c1 fault drift ppm=1000\n" + ask(2, 60), nil},
 		{"a clock drifted", "1 c1 fault drift ppm=1000\n20 c1 fault drift ppm=0\n" + ask(2, 35.1), since("2.000s", "35.100s", "the last fault had been over since 20.000s")},
 		{"a message was late", ask(2, 35) + "20 c2 deliver n1 sent=1 word=SET\n", nil},
@@ -177,6 +181,37 @@ func TestStuckWithAPace(t *testing.T) {
 		h.Meta.Pace = 2500 * time.Millisecond
 		if stuck := len((&index{Facts: facts.Of(h)}).stuck()) > 0; stuck != c.stuck {
 			t.Errorf("from %v to %v: %v", c.from, c.to, stuck)
+		}
+	}
+}
+
+// A release or an extension that never returns, although nothing keeps it, is no better than a stuck lock.
+func TestHanging(t *testing.T) {
+	const head = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
+	for _, c := range []struct {
+		name, story string
+		want        []string
+	}{
+		{"a release", head + "1 c1 invoke release c1#1\n90 n1 expire c1#1", []string{"release of c1, which began at 1.000s, never returned, though nothing has been on its way to or from c1 since 1.000s"}},
+		{"an extension that sent something", head + "1 c1 invoke extend c1#1\n2 n1 deliver c1 sent=1.5 word=EVAL\n90 n1 expire c1#1", []string{"extend of c1, which began at 1.000s, never returned, though nothing has been on its way to or from c1 since 2.000s"}},
+		{"it went on until the end", head + "1 c1 invoke release c1#1\n89 n1 deliver c1 sent=88.9 word=EVAL\n90 n1 expire c1#1", nil},
+		{"it returned", head + "1 c1 invoke release c1#1\n90 c1 ok release c1#1", nil},
+		{"an acquire may wait", head + "1 c2 invoke acquire\n90 n1 expire c1#1", nil},
+		{"its client died", head + "1 c1 invoke release c1#1\n2 c1 fault crash\n90 n1 expire c1#1", nil},
+		{"its client is paused", head + "1 c1 invoke release c1#1\n2 c1 fault pause\n90 n1 expire c1#1", nil},
+		{"for less than a TTL and a half", head + "1 c1 invoke release c1#1\n15.9 n1 expire c1#1", nil},
+	} {
+		h := handmade.History(t, c.story)
+		h.Meta.Cap, h.Meta.CapAt = "the cap of an hour", h.Events[len(h.Events)-1].At
+		var got []string
+		for _, v := range (&index{Facts: facts.Of(h)}).hanging() {
+			got = append(got, v.What)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", c.name, got, c.want)
+		}
+		if h.Meta.Cap = ""; len((&index{Facts: facts.Of(h)}).hanging()) > 0 {
+			t.Errorf("%s: violated without a cap", c.name)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (ix *index) unserved() []need {
 	ix.needs = []need{}
 	var d *dearth
 	for _, a := range ix.asks() {
-		if a.client == ix.Meta.Probe || a.To-a.From <= ix.maxWait() {
+		if a.client == ix.Meta.Probe || a.To-a.From <= ix.maxWait() || ix.owes(a) {
 			continue
 		}
 		if d == nil || d.lock != a.lock {
@@ -66,6 +66,18 @@ func (ix *index) unserved() []need {
 	}
 	slices.SortStableFunc(ix.needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
 	return ix.needs
+}
+
+// owes reports whether a client asks for a lock of which it has not given back its last lease. A client that finds its lease over drops it
+// and calls no Release, as its deferred call would; until then its own lock may keep it from another lease.
+func (ix *index) owes(a ask) bool {
+	last := ""
+	for _, l := range ix.Leases {
+		if l.Client == a.client && l.Lock == a.lock && l.ReturnEvent < a.first {
+			last = l.Label
+		}
+	}
+	return last != "" && !slices.ContainsFunc(ix.Releases[last], func(in int) bool { return in < a.first })
 }
 
 // maxWait is how long a client may have to wait for a free lock. On real servers, where TTLs are short, the bound of the probe

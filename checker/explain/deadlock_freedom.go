@@ -45,20 +45,39 @@ func (n *narrator) tellStandstill() {
 	}
 }
 
-// withoutRequest tells of a client whose lock refused it again and again without asking a node.
+// withoutRequest tells of a client whose lock refused it again and again, or failed, without asking a node.
 func (n *narrator) withoutRequest(client string, to int) {
-	last := n.before(to+1, func(e history.Event) bool {
-		return e.Kind == history.Message && e.By == client && n.nodes([]string{e.Process}) > 0
-	})
-	refused := func(e history.Event) bool {
-		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Fail
+	request := func(e history.Event) bool { return e.Kind == history.Message && n.nodes([]string{e.Process}) > 0 }
+	if n.after(-1, request) < 0 { // the history has no messages
+		return
 	}
-	first := n.after(last, refused)
-	again := n.after(first, refused)
+	last := n.before(to+1, func(e history.Event) bool {
+		sent := request(e) && e.By == client
+		// While a fault lasts, a client may ask without any message arriving. Only deadlock freedom is about the time after it.
+		return sent || e.Kind == history.Injected && n.v.Property == checker.DeadlockFreedom
+	})
+	since := n.event(last).At
+	if n.event(last).Kind == history.Message {
+		since = n.event(last).Departure()
+	}
+	answered := func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info && n.v.Property == checker.DeadlockFreedom)
+	}
+	first := n.after(n.after(last, func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Invoke
+	}), answered)
+	again := n.after(first, answered)
 	if last < 0 || first < 0 || again < 0 || again > to || !n.long(n.v.At-n.event(first).At) {
 		return
 	}
-	n.say(step, first, []int{last, again}, "After %s %s sent no more requests to a lock node: its lock refused it without asking.", history.Seconds(n.event(last).Departure()), client)
+	how := "refused it"
+	if e := n.event(again); e.Kind == history.Info {
+		how = "returned an error"
+		if e.Error != "" {
+			how += " (" + history.Shortened(e.Error, 100) + ")"
+		}
+	}
+	n.say(step, first, []int{last, again}, "After %s %s sent no more requests to a lock node: its lock %s without asking.", history.Seconds(since), client, how)
 }
 
 // dawdled tells of a client that had its keys on a majority of nodes, but whose attempt went on for long after that. Usually the

@@ -661,6 +661,21 @@ func TestExplain(t *testing.T) {
 			After 0.001s c1 sent no more requests to a lock node: its lock refused it without asking.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "a client that gets errors without a request", property: checker.DeadlockFreedom, story: `
+			0       n1 deliver c2 sent=0 word=GET
+			0       n1 fault crash crash_n1
+			10      n1 fault restart restart_n1
+			10.1    c1 invoke acquire
+			10.1    c1 info acquire
+			10.2    c1 invoke acquire
+			10.2    c1 info acquire
+			10.3    c1 invoke acquire
+			40      c1 info acquire`,
+			want: `
+			c1 asked for the lock at 10.100s, got no answer 3 times, the last time at 40.000s, and never got it.
+			After 10.000s c1 sent no more requests to a lock node: its lock returned an error without asking.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "a client that is refused by the node", property: checker.DeadlockFreedom, story: `
 			0       c1 invoke acquire
 			0.1     c1 fail acquire
