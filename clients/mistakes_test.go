@@ -261,6 +261,51 @@ var harms = map[string]harm{
 	"single-load-once":     {faults: []string{"on request SCRIPT c1->n1 reset"}, play: again(0)},
 	"single-still-held":    {faults: []string{"on reply EVALSHA n1->c1 reset"}, play: again(0)},
 	"single-breaker-stays": {faults: []string{"crash n1"}, later: []string{"restart n1"}, play: again(3)},
+	"single-shared-context": {faults: []string{"on reply SETNX n1->c1 delay 200ms", "on reply SET n1->c1 delay 200ms"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			ctx, cancel := context.WithCancel(c.ctx)
+			c.env.Clock.AfterFunc(100*time.Millisecond, cancel)
+			if lease, err := l.Acquire(ctx, "lock", 8*time.Second); err == nil {
+				lease.Release(c.ctx)
+			}
+			done(c.at(30, l, 8*time.Second) == nil)
+		})
+	}},
+	"single-places-lost": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			over, cancel := context.WithCancel(c.ctx)
+			cancel()
+			for n := range 4 {
+				if lease := c.at(float64(10*n), l, 8*time.Second); lease != nil {
+					lease.Release(over) // which fails
+				}
+			}
+			done(c.at(50, l, 8*time.Second) == nil)
+		})
+	}},
+	"watchdog-started-once": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.release(c.at(0, l, 3*time.Second), nil)
+			c.at(10, l, 3*time.Second)
+			c.Until(20 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(15, build(c.env), 3*time.Second) != nil) })
+	}},
+	"watchdog-off-after-error": {later: []string{"crash n1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.faultsAt(3*time.Second, "restart n1")
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			lease := c.at(0, l, 4*time.Second) // its renewal at 1.3 s fails
+			c.Until(5 * time.Second)
+			lease.Release(c.ctx)
+			c.at(10, l, 3*time.Second)
+			c.Until(20 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(15, build(c.env), 3*time.Second) != nil) })
+	}},
 	"single-key-window": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			c.at(1, build(c.env), 4*time.Second)

@@ -187,10 +187,10 @@ func TestEveryFaultIsNeeded(t *testing.T) {
 	}
 }
 
-// byChance tells the run whose faults make sure of what could also happen without one of them: each of its delays decides one
-// race.
+// byChance tells the runs whose faults make sure of what could also happen without one of them: each delay decides one race, or each of
+// several outages makes one more release fail.
 func byChance(s *script.Scenario, r script.Section) bool {
-	return s.Name == "redlock-contended" && (r.Label == "staggered" || r.Label == "even-split")
+	return s.Name == "redlock-contended" && (r.Label == "staggered" || r.Label == "even-split") || s.Name == "long-outage" && r.Label == "releases"
 }
 
 // A fault whose moment never comes is not forgotten: the run proves nothing.

@@ -10,7 +10,7 @@
 // single-one-at-a-time, single-wait-own-client, single-wait-leaves, redlock-first-three, redlock-extend-of-granted,
 // redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
 // watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after, single-load-once,
-// single-still-held, single-breaker-stays.
+// single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once, watchdog-off-after-error.
 package broken
 
 import (
@@ -79,6 +79,8 @@ func Mistakes() []clients.Lock {
 		loadOnce,
 		stillHeld,
 		breakerStays,
+		sharedContext,
+		placesLost,
 		wokenOwns,
 		waitsForMessage,
 		keyWindow,
@@ -107,6 +109,8 @@ func Mistakes() []clients.Lock {
 		untilEarly,
 		fixedPeriod,
 		leastPeriod,
+		renewOnce,
+		renewOff,
 
 		fenceBefore,
 		fenceWall,

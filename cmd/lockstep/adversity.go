@@ -18,7 +18,7 @@ var adversities = []adversity{
 		"client-clock-drift", "client-clock-jump", "leap-second", "getset-skew", "client-time", "client-time-drift",
 	}},
 	{"crashes and restarts", []string{
-		"crash-no-ttl", "crash-before-expire", "single-node-down", "redlock-minority-down", "redlock-majority-down",
+		"crash-no-ttl", "crash-before-expire", "single-node-down", "long-outage", "redlock-minority-down", "redlock-majority-down",
 		"crash-restart-3", "crash-restart-5", "crash-restart-aof", "crash-restart-scripts",
 		"delayed-restart", "delayed-restart-majority", "delayed-restart-clock",
 	}},

@@ -1,0 +1,32 @@
+package broken
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/clients/internal/parts"
+)
+
+// renewOff renews no more once a renewal has failed, not even later leases. It needs an error of a renewal, and then a lease that outlasts its
+// TTL.
+var renewOff = clients.Lock{
+	Name:  "watchdog-off-after-error",
+	About: "watchdog that stops for all leases of a client when one renewal fails",
+	Like:  []string{"watchdog"},
+	New: func(env clients.Env) clients.Locker {
+		var failed atomic.Bool
+		return parts.Watchdog(func(l *parts.Renewed, _ time.Duration) {
+			renew := l.Renew
+			l.Renew = func(ctx context.Context) (bool, error) {
+				ours, err := renew(ctx)
+				if err != nil {
+					failed.Store(true)
+				}
+				return ours, err
+			}
+			l.Due = func() bool { return !failed.Load() }
+		})(env)
+	},
+}

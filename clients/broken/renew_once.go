@@ -1,0 +1,24 @@
+package broken
+
+import (
+	"time"
+
+	"lockstep/clients"
+	"lockstep/clients/internal/parts"
+)
+
+// renewOnce starts renewing with its first lease, once and for all. It needs a second lease that outlasts its TTL.
+var renewOnce = clients.Lock{
+	Name:  "watchdog-started-once",
+	About: "watchdog that renews only the first lease of a client",
+	Like:  []string{"watchdog"},
+	New: func(env clients.Env) clients.Locker {
+		started := false
+		return parts.Watchdog(func(l *parts.Renewed, _ time.Duration) {
+			if started {
+				l.Due = func() bool { return false }
+			}
+			started = true
+		})(env)
+	},
+}
