@@ -140,7 +140,7 @@ func (ix *index) follow(client string, from int, was history.Event, ahead, t tim
 }
 
 // worked returns when a client would have ended the operation in s, had it begun it at from and spent taken less on it. Pauses
-// on the way delay that end.
+// between from and that end delay it.
 func (ix *index) worked(client string, from time.Duration, s facts.Stretch, taken time.Duration) time.Duration {
 	paused, _ := ix.Paused(client, s.From, s.To)
 	end := from + s.To - s.From - taken - paused

@@ -10,9 +10,9 @@ import (
 	"lockstep/sim/history"
 )
 
-// deadlockFreedom checks that the lock can be acquired again once whatever the last fault left behind must have expired: "Eventually it is
+// deadlockFreedom checks that the lock can be acquired again when everything that the last fault left behind has expired: "Eventually it is
 // always possible to acquire a lock, even if the client that locked a resource crashes or gets partitioned" (redis.io, "Distributed
-// Locks"). It holds both for the clients of the run and for the probe.
+// Locks"). It judges the clients of the run and the probe.
 func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	found = append(ix.stuck(), ix.hanging()...)
 	probe, unknown := ix.probed()
@@ -22,15 +22,15 @@ func deadlockFreedom(ix *index) (found []Violation, unknown string) {
 	return found, unknown
 }
 
-// stuck finds the needs that the lock leaves unserved although one TTL has passed since the last fault. After an outage of a node, or
-// after a lost message, a lock may keep everybody out until the keys of that time have expired. Then a client that asks has to get the lock
-// within the limit of fault tolerance; one that asks from time to time may ask again just a moment too early. A need that is due to a clock
-// does not count, as that clock is still wrong.
+// stuck finds the needs that stay unserved although one TTL has passed since the last fault, or since the start of a run without faults.
+// After an outage or a lost message, a lock may keep everybody out until the keys of that time have expired. After that, a client that asks has
+// to get the lock within the limit of fault tolerance, or within 5 s if that is longer. A client that retries at intervals gets one interval
+// more, because its last try may come just before the keys expire. A need that a wrong clock explains does not count: the clock is still wrong.
 func (ix *index) stuck() (found []Violation) {
 	reported := map[string]time.Duration{}
 	for _, n := range ix.unserved() {
 		over := ix.settled(n.To)
-		expired := facts.Later(over, ix.Meta.TTL)
+		expired := facts.Later(max(over, 0), ix.Meta.TTL)
 		if n.From < expired {
 			expired = facts.Later(expired, ix.Meta.Pace)
 		}
@@ -39,9 +39,9 @@ func (ix *index) stuck() (found []Violation) {
 			continue
 		}
 		reported[n.lock] = n.To
-		since := "there had been no fault"
-		if over > 0 {
-			since = "the last fault had been over since " + history.Seconds(over)
+		since := "there was no fault"
+		if over >= 0 {
+			since = "the last fault was over at " + history.Seconds(over)
 		}
 		found = append(found, Violation{
 			Property:   DeadlockFreedom,
@@ -54,11 +54,13 @@ func (ix *index) stuck() (found []Violation) {
 	return found
 }
 
-// backoff is how long a lock may back off at least: with a short TTL, a wait of two seconds violates fault tolerance and is no deadlock.
+// backoff is the least limit of stuck and hanging: with a short TTL, a lock that backs off for two seconds violates fault tolerance, but is not
+// deadlocked.
 const backoff = 5 * time.Second
 
-// hanging finds the releases and extensions that never returned. They count if the run hit a cap, their clients lived on, and no client has been
-// sent anything by a node since: then the lock waits for something that will not come. An acquire may wait for as long as its caller lets it.
+// hanging finds the releases and extensions that never return. One counts if the run hit a cap, its client lives on, and for a TTL plus the
+// limit of stuck there has been no fault and no message to or from that client: whatever the lock is waiting for will not come. An acquire
+// may wait for as long as its caller lets it.
 func (ix *index) hanging() (found []Violation) {
 	if ix.Meta.Cap == "" {
 		return nil
@@ -81,7 +83,7 @@ func (ix *index) hanging() (found []Violation) {
 			found = append(found, Violation{
 				Property:   DeadlockFreedom,
 				At:         due,
-				What:       fmt.Sprintf("%s of %s, which began at %s, never returned, though nothing has been on its way to or from %s since %s", e.Op, e.Process, history.Seconds(e.At), e.Process, history.Seconds(quiet)),
+				What:       fmt.Sprintf("%s called %s at %s and the call never returned, though after %s there was no fault and no message to or from %s", e.Process, e.Op, history.Seconds(e.At), history.Seconds(quiet), e.Process),
 				Assumption: None,
 				Events:     proof(i, last),
 			})
@@ -90,11 +92,11 @@ func (ix *index) hanging() (found []Violation) {
 	return found
 }
 
-// settled returns when the last fault was over, of those that began before an instant: a server was back, a process went on, a link was
-// whole again, a clock ran right again, or a message that had been kept back arrived. The crash of a client is over at once, since it leaves
-// no more behind than its keys, and so is the loss of a message.
+// settled returns when the last of the faults that began before an instant was over: when a server was back, a process went on, a link was
+// whole again, a clock ran right again, or a delayed message arrived. It returns -1 if there was none. The crash of a client is over at once,
+// since it leaves only its keys behind. So is the loss of a message.
 func (ix *index) settled(before time.Duration) time.Duration {
-	var at time.Duration
+	at := time.Duration(-1)
 	note := func(stretches ...facts.Stretch) {
 		for _, s := range stretches {
 			if s.From < before {

@@ -45,7 +45,7 @@ func faultTolerance(ix *index) (found []Violation) {
 	return found
 }
 
-// unserved returns all needs, in the order of their beginnings. They are found only once.
+// unserved returns all needs, in the order of their beginnings. They are computed only once.
 func (ix *index) unserved() []need {
 	if ix.needs != nil || ix.Meta.TTL <= 0 || len(ix.Meta.Nodes) == 0 {
 		return ix.needs
@@ -68,8 +68,8 @@ func (ix *index) unserved() []need {
 	return ix.needs
 }
 
-// owes reports whether a client asks for a lock of which it has not given back its last lease. A client that finds its lease over drops it
-// and calls no Release, as its deferred call would; until then its own lock may keep it from another lease.
+// owes reports whether a client asks for a lock without having released its last lease of it. In a scenario, a client that finds its lease
+// over drops it without a Release. In real code a deferred call would release it; until then its own lock may refuse it.
 func (ix *index) owes(a ask) bool {
 	last := ""
 	for _, l := range ix.Leases {

@@ -775,7 +775,7 @@ func TestDeadlockFreedomOracle(t *testing.T) {
 	outcomes.check(t)
 }
 
-// A client asks for the lock after everything that a random history has.
+// A client asks for the lock after all events of a random history.
 func TestDeadlockFreedomOracleLater(t *testing.T) {
 	outcomes := tally{}
 	rapid.Check(t, func(t *rapid.T) {

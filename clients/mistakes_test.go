@@ -93,8 +93,8 @@ func cancelled(s *stage, build clients.New, done func(bool)) {
 	s.client("c2", func(c *client) { done(c.at(8, build(c.env), 10*time.Second) == nil) })
 }
 
-// again has a client try to get the lock some times in vain, and then use it twice, long after each other: harm is done if it cannot get it or
-// release it the second time.
+// again has a client try a few times in vain to get the lock, and then use it twice, with a long time in between. It is harmful if the client
+// cannot get or release it the second time.
 func again(vain int) func(*stage, clients.New, func(bool)) {
 	return func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {

@@ -187,8 +187,8 @@ func TestEveryFaultIsNeeded(t *testing.T) {
 	}
 }
 
-// byChance tells the runs whose faults make sure of what could also happen without one of them: each delay decides one race, or each of
-// several outages makes one more release fail.
+// byChance reports whether a run also proves something without one of its faults. In redlock-contended each delay decides a race, which may go
+// the same way without it. In long-outage/releases each outage only makes one more release fail.
 func byChance(s *script.Scenario, r script.Section) bool {
 	return s.Name == "redlock-contended" && (r.Label == "staggered" || r.Label == "even-split") || s.Name == "long-outage" && r.Label == "releases"
 }

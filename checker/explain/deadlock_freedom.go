@@ -35,7 +35,7 @@ func (n *narrator) tellStandstill() {
 	}
 	n.obstacles(from, to)
 	n.overstayed()
-	if n.v.Property == checker.FaultTolerance { // what a lock on one node cannot have
+	if n.v.Property == checker.FaultTolerance { // a lock on one node cannot have it, but it can be free of deadlocks
 		n.alone(askers, from, to)
 	}
 	for _, asker := range askers {
@@ -45,7 +45,7 @@ func (n *narrator) tellStandstill() {
 	}
 }
 
-// withoutRequest tells of a client whose lock refused it again and again, or failed, without asking a node.
+// withoutRequest tells of a client whose lock refused it, or returned an error, at least twice without sending a request to a node.
 func (n *narrator) withoutRequest(client string, to int) {
 	request := func(e history.Event) bool { return e.Kind == history.Message && n.nodes([]string{e.Process}) > 0 }
 	if n.after(-1, request) < 0 { // the history has no messages
@@ -53,7 +53,7 @@ func (n *narrator) withoutRequest(client string, to int) {
 	}
 	last := n.before(to+1, func(e history.Event) bool {
 		sent := request(e) && e.By == client
-		// While a fault lasts, a client may ask without any message arriving. Only deadlock freedom is about the time after it.
+		// While a fault lasts, requests may never arrive, and the history does not show them. Deadlock freedom is only about the time after it.
 		return sent || e.Kind == history.Injected && n.v.Property == checker.DeadlockFreedom
 	})
 	since := n.event(last).At
@@ -67,7 +67,8 @@ func (n *narrator) withoutRequest(client string, to int) {
 		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Invoke
 	}), answered)
 	again := n.after(first, answered)
-	if last < 0 || first < 0 || again < 0 || again > to || !n.long(n.v.At-n.event(first).At) {
+	end := n.before(to+1, answered)
+	if last < 0 || first < 0 || again < 0 || again > to || !n.long(n.event(end).At-n.event(first).At) {
 		return
 	}
 	how := "refused it"
@@ -77,7 +78,7 @@ func (n *narrator) withoutRequest(client string, to int) {
 			how += " (" + history.Shortened(e.Error, 100) + ")"
 		}
 	}
-	n.say(step, first, []int{last, again}, "After %s %s sent no more requests to a lock node: its lock %s without asking.", history.Seconds(since), client, how)
+	n.say(step, first, []int{last, again, end}, "From %s to %s %s sent no request to a lock node: its lock %s without asking one.", history.Seconds(since), n.time(end), client, how)
 }
 
 // dawdled tells of a client that had its keys on a majority of nodes, but whose attempt went on for long after that. Usually the

@@ -655,10 +655,12 @@ func TestExplain(t *testing.T) {
 			0.2     c1 invoke acquire
 			0.2     c1 fail acquire
 			0.3     c1 invoke acquire
+			14      c1 fail acquire
+			14.1    c1 invoke acquire
 			18      c1 fail acquire`,
 			want: `
-			c1 asked for the lock at 0.000s, got no answer once and was refused 3 times, the last time at 18.000s, and never got it.
-			After 0.001s c1 sent no more requests to a lock node: its lock refused it without asking.
+			c1 asked for the lock at 0.000s, got no answer once and was refused 4 times, the last time at 18.000s, and never got it.
+			From 0.001s to 14.000s c1 sent no request to a lock node: its lock refused it without asking one.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a client that gets errors without a request", property: checker.DeadlockFreedom, story: `
@@ -670,10 +672,12 @@ func TestExplain(t *testing.T) {
 			10.2    c1 invoke acquire
 			10.2    c1 info acquire
 			10.3    c1 invoke acquire
+			24      c1 info acquire
+			24.1    c1 invoke acquire
 			40      c1 info acquire`,
 			want: `
-			c1 asked for the lock at 10.100s, got no answer 3 times, the last time at 40.000s, and never got it.
-			After 10.000s c1 sent no more requests to a lock node: its lock returned an error without asking.
+			c1 asked for the lock at 10.100s, got no answer 4 times, the last time at 40.000s, and never got it.
+			From 10.000s to 24.000s c1 sent no request to a lock node: its lock returned an error without asking one.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a client that is refused by the node", property: checker.DeadlockFreedom, story: `

@@ -24,9 +24,9 @@ func Lasting(e history.Event) (history.Link, bool) {
 	return history.Link{}, false
 }
 
-// readLinks finds out when messages could not pass in each direction, because it was cut or held; when the other end was as good as
-// gone, also because of a delay; and when the direction was not as it should be, also because of a short delay. It ignores resets, which
-// are over at once, and faults of single messages.
+// readLinks finds out, for each direction of a link, when it was cut or held (Shut), when that or a long delay put the other end out of reach
+// (broken), and when it was disturbed at all, be it only by a short delay (disturbed). It ignores resets, which are over at once, and faults
+// of single messages.
 func (f *Facts) readLinks() {
 	type state struct {
 		cut, held bool

@@ -9,7 +9,7 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// breakerStays asks the node no more after three errors in a row. Nothing closes its circuit breaker again.
+// breakerStays never asks the node again after three errors in a row: nothing closes its circuit breaker.
 var breakerStays = clients.Lock{
 	Name:  "single-breaker-stays",
 	About: "single, whose circuit breaker opens after three errors and never closes",

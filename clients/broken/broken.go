@@ -3,7 +3,7 @@
 //
 // [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
 // microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] were written without
-// looking at the scenarios, to measure how many of them are caught. A few came with the scenarios that catch them:
+// looking at the scenarios, to measure how many of them are caught. Some came with the scenarios that catch them:
 // single-ex-seconds, single-until-wall, single-until-rounded, single-extend-first-ttl, single-extend-later-end,
 // single-extend-on-reply, single-extend-soft, single-extend-seconds, single-gives-up, single-extend-reacquires, single-evalsha,
 // single-token-in-locker, single-clean-up-cancelled, single-goes-on, single-one-key, single-capped-ttl,

@@ -9,8 +9,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// renewOff renews no more once a renewal has failed, not even later leases. It needs an error of a renewal, and then a lease that outlasts its
-// TTL.
+// renewOff stops renewing when a renewal returns an error, and never renews later leases either. It needs such an error, and then a lease
+// that outlasts its TTL.
 var renewOff = clients.Lock{
 	Name:  "watchdog-off-after-error",
 	About: "watchdog that stops for all leases of a client when one renewal fails",

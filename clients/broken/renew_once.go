@@ -7,7 +7,7 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// renewOnce starts renewing with its first lease, once and for all. It needs a second lease that outlasts its TTL.
+// renewOnce renews only the first lease of a client. It needs a second lease that outlasts its TTL.
 var renewOnce = clients.Lock{
 	Name:  "watchdog-started-once",
 	About: "watchdog that renews only the first lease of a client",

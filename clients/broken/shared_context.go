@@ -8,11 +8,11 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// sharedContext makes all requests of a client with one context, which the first caller that gives up cancels for good. It needs an acquire
+// sharedContext makes all acquires of a client with one context. The first caller that gives up cancels it for good. It needs an acquire
 // that is cancelled, and a later one.
 var sharedContext = clients.Lock{
 	Name:  "single-shared-context",
-	About: "single, all of whose requests have one context, which a caller that gives up cancels",
+	About: "single, all of whose acquires share one context, which a caller that gives up cancels",
 	Like:  []string{"single"},
 	New: func(env clients.Env) clients.Locker {
 		all, cancel := context.WithCancel(context.Background())

@@ -9,11 +9,11 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// stillHeld refuses a client that already holds the lock, and takes the lock for held until a release succeeds. After a release whose
-// reply is lost, it refuses that client for ever.
+// stillHeld refuses a client that holds a lease, and considers it held until a release succeeds. After a release whose reply is lost, it
+// refuses that client for ever.
 var stillHeld = clients.Lock{
 	Name:  "single-still-held",
-	About: "single, which takes the lock for held until a release succeeds",
+	About: "single, which considers the lock held until a release succeeds",
 	Like:  []string{"single"},
 	New: func(env clients.Env) clients.Locker {
 		held := &flag{}

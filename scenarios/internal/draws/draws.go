@@ -19,10 +19,10 @@ func due(draw, parts uint64, now time.Time) bool {
 	return draw%parts == uint64(now.Unix()/86400)%parts
 }
 
-// Seldom skips a test, or a part of one, with -short: of some parts, which take turns, all but that of the day.
+// Seldom makes a test, or a part of one, run on only one day in parts with -short: the parts take turns. With -all-draws nothing is skipped.
 func Seldom(t testing.TB, part, parts uint64) {
 	t.Helper()
 	if testing.Short() && !Due(part, parts) {
-		t.Skip("with -short, on another day")
+		t.Skipf("with -short this runs on one day in %d", parts)
 	}
 }
