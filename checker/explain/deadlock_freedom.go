@@ -63,22 +63,24 @@ func (n *narrator) withoutRequest(client string, to int) {
 	answered := func(e history.Event) bool {
 		return e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info && n.v.Property == checker.DeadlockFreedom)
 	}
-	first := n.after(n.after(last, func(e history.Event) bool {
+	asked := n.after(last, func(e history.Event) bool {
 		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Invoke
-	}), answered)
-	again := n.after(first, answered)
-	end := n.before(to+1, answered)
-	if last < 0 || first < 0 || again < 0 || again > to || !n.long(n.event(end).At-n.event(first).At) {
+	})
+	if last < 0 || asked < 0 {
+		return
+	}
+	first, end := n.after(asked, answered), n.before(to+1, answered)
+	if first < 0 || end <= first || !n.long(n.event(end).At-n.event(first).At) {
 		return
 	}
 	how := "refused it"
-	if e := n.event(again); e.Kind == history.Info {
+	if e := n.event(end); e.Kind == history.Info {
 		how = "returned an error"
 		if e.Error != "" {
 			how += " (" + history.Shortened(e.Error, 100) + ")"
 		}
 	}
-	n.say(step, first, []int{last, again, end}, "From %s to %s %s sent no request to a lock node: its lock %s without asking one.", history.Seconds(since), n.time(end), client, how)
+	n.say(step, first, []int{last, end}, "From %s to %s %s sent no request to a lock node: its lock %s without asking one.", history.Seconds(since), n.time(end), client, how)
 }
 
 // dawdled tells of a client that had its keys on a majority of nodes, but whose attempt went on for long after that. Usually the
