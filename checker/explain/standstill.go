@@ -1,0 +1,302 @@
+package explain
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lockstep/checker"
+	"lockstep/checker/facts"
+	"lockstep/sim/history"
+)
+
+// tellStandstill tells why no client got the lock: which nodes were down or out of reach, and which keys stood in the way.
+func (n *narrator) tellStandstill() {
+	var askers []string
+	for _, i := range n.v.Events {
+		if e := n.event(i); e.Op == history.Acquire && !slices.Contains(askers, e.Process) {
+			askers = append(askers, e.Process)
+		}
+	}
+	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Kind != history.State })
+	from := n.v.Events[max(asked, 0)]
+	to := n.before(len(n.f.Events), func(e history.Event) bool { return e.At <= n.v.At })
+	for i := range to {
+		if n.nodes([]string{n.event(i).Process}) > 0 && (n.stands(i, from) || i > from && n.stands(i, to)) {
+			n.fault(step, i)
+		}
+	}
+	for _, asker := range askers {
+		for _, node := range n.f.Meta.Nodes {
+			n.fault(background, n.linkFault(asker, node, from))
+		}
+	}
+	n.obstacles(from, to)
+	n.overstayed()
+	if n.v.Property == checker.FaultTolerance { // a lock on one node cannot have it, but it can be free of deadlocks
+		n.alone(askers, from, to)
+	}
+	for _, asker := range askers {
+		n.dawdled(asker, from, to)
+		n.refused(asker, from, to)
+		n.withoutRequest(asker, to)
+	}
+}
+
+// withoutRequest tells of a client whose lock refused it, or returned an error, at least twice without sending a request to a node.
+func (n *narrator) withoutRequest(client string, to int) {
+	request := func(e history.Event) bool { return e.Kind == history.Message && n.nodes([]string{e.Process}) > 0 }
+	if n.after(-1, request) < 0 { // the history has no messages
+		return
+	}
+	last := n.before(to+1, func(e history.Event) bool {
+		sent := request(e) && e.By == client
+		// While a fault lasts, requests may never arrive, and the history does not show them. Deadlock freedom is only about the time after it.
+		return sent || e.Kind == history.Injected && n.v.Property == checker.DeadlockFreedom
+	})
+	since := n.event(last).At
+	if n.event(last).Kind == history.Message {
+		since = n.event(last).Departure()
+	}
+	answered := func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info && n.v.Property == checker.DeadlockFreedom)
+	}
+	asked := n.after(last, func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Invoke
+	})
+	if last < 0 || asked < 0 {
+		return
+	}
+	first, end := n.after(asked, answered), n.before(to+1, answered)
+	if first < 0 || end <= first || !n.long(n.event(end).At-n.event(first).At) {
+		return
+	}
+	how := "refused it"
+	if e := n.event(end); e.Kind == history.Info {
+		how = "returned an error"
+		if e.Error != "" {
+			how += " (" + history.Shortened(e.Error, 100) + ")"
+		}
+	}
+	n.say(step, first, []int{last, end}, "From %s to %s %s sent no request to a lock node: its lock %s without asking one.", history.Seconds(since), n.time(end), client, how)
+}
+
+// dawdled tells of a client that had its keys on a majority of nodes, but whose attempt went on for long after that. Usually the
+// lock waited for the reply of another node.
+func (n *narrator) dawdled(client string, from, to int) {
+	in := n.asking(client, from)
+	if in < 0 || in > to || n.f.Meta.Quorum() < 2 {
+		return
+	}
+	out := n.outcome(in)
+	end := out
+	if end < 0 {
+		end = len(n.f.Events) - 1
+	}
+	for _, last := range n.f.Lives {
+		if last.From > end || n.event(last.From).By != client {
+			continue
+		}
+		var keys []facts.Life
+		for _, k := range n.f.Lives {
+			if k.Label == last.Label && k.From > in && k.From <= last.From && k.To > last.From && n.event(k.From).By == client {
+				keys = append(keys, k)
+			}
+		}
+		if n.nodes(processes(keys)) < n.f.Meta.Quorum() {
+			continue
+		}
+		// A client that deletes one of these keys has given up the attempt, and may begin the next with the same token.
+		gaveUp := n.after(last.From, func(e history.Event) bool {
+			return e.Kind == history.State && e.Op == history.Delete && e.By == client && e.Owner == last.Label
+		})
+		end, out := end, out
+		if gaveUp >= 0 && gaveUp < end {
+			end, out = gaveUp, gaveUp
+		}
+		if !n.long(n.event(end).At - n.event(last.From).At) {
+			continue
+		}
+		slices.SortStableFunc(keys, func(a, b facts.Life) int { return strings.Compare(a.Node, b.Node) })
+		events := append(beginnings(keys), in)
+		text := fmt.Sprintf("By %s %s had its keys on %s, a majority, but ", n.time(last.From), client, strings.Join(processes(keys), " "))
+		gone, lasted := end, ""
+		if k := slices.Min(endings(keys)); k < end {
+			gone, lasted = k, " while they lasted"
+		}
+		if mute, because := n.mute(client, in, last.From, gone); len(mute) > 0 {
+			text, events = text+strings.Join(mute, " ")+" did not answer"+lasted+", and ", append(events, append(because, gone)...)
+		}
+		switch {
+		case out < 0:
+			text += "its attempt never returned"
+		case out == gaveUp:
+			text, events = text+"it gave up its attempt only at "+n.time(out), append(events, out)
+		default:
+			text, events = text+"its attempt returned only at "+n.time(out), append(events, out)
+		}
+		n.say(step, last.From, events, "%s.", text)
+		return
+	}
+}
+
+// asking returns the invocation of the acquire that a client was in at event i, or else of its next one; -1 if there is none.
+func (n *narrator) asking(client string, i int) int {
+	if in := n.doing(client, i+1); n.event(in).Op == history.Acquire {
+		return in
+	}
+	return n.after(i, func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Invoke
+	})
+}
+
+// mute returns the nodes that were crashed or paused at event i and from which no reply reached a client between two other events.
+// It also returns their faults.
+func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults []int) {
+	for _, node := range n.f.Meta.Nodes {
+		fault := n.before(i, func(e history.Event) bool {
+			return e.Process == node && e.Kind == history.Injected && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
+		})
+		answer := n.after(in, func(e history.Event) bool {
+			return e.Op == history.Deliver && e.By == node && e.Process == client
+		})
+		if fault >= 0 && n.stands(fault, i) && (answer < 0 || answer > end) {
+			nodes, faults = append(nodes, node), append(faults, fault)
+		}
+	}
+	return nodes, faults
+}
+
+// alone says that the lock is on one node, if this node was down or out of reach of the clients that asked.
+func (n *narrator) alone(askers []string, from, to int) {
+	if len(n.f.Meta.Nodes) != 1 || len(n.f.Meta.Replicas) > 0 {
+		return
+	}
+	node := n.f.Meta.Nodes[0]
+	away := func(i int) {
+		if i < 0 {
+			return
+		}
+		if d, slow := n.event(i).Fault().(history.Delay); !slow || n.f.OutOfReach(d.By) {
+			n.blame = Sentence{"The lock is on one node, and no other node can take its place.", []int{i}}
+		}
+	}
+	for _, asker := range askers {
+		away(n.linkFault(asker, node, from))
+		away(n.linkFault(asker, node, to))
+	}
+	for i := range to {
+		e := n.event(i)
+		if (e.Op == "crash" || e.Op == "stop" || e.Op == "pause") && e.Process == node && (n.stands(i, from) || i >= from) {
+			away(i)
+		}
+	}
+}
+
+// split tells how several clients kept each other from a majority: which nodes each had at the last key that was set.
+func (n *narrator) split(from, to int) {
+	for i := to; i > from; i-- {
+		if e := n.event(i); e.Op != history.Set || !slices.Contains(n.f.Meta.Nodes, e.Process) {
+			continue
+		}
+		var texts []string
+		var events []int
+		var labels []string
+		newest := map[string]string{} // by client: the label of its current attempt
+		for _, k := range n.f.Lives {
+			if k.From <= i {
+				newest[history.Client(k.Label)] = k.Label
+			}
+			if k.From > i || k.To <= i || slices.Contains(labels, k.Label) || !slices.Contains(n.f.Meta.Nodes, k.Node) {
+				continue
+			}
+			labels = append(labels, k.Label)
+			var same []facts.Life
+			for _, o := range n.f.Lives {
+				if o.Label == k.Label && o.From <= i && o.To > i && slices.Contains(n.f.Meta.Nodes, o.Node) {
+					same = append(same, o)
+				}
+			}
+			if len(processes(same)) >= n.f.Meta.Quorum() {
+				return
+			}
+			texts = append(texts, fmt.Sprintf("%s had %s", k.Label, strings.Join(processes(same), " ")))
+			events = append(events, beginnings(same)...)
+		}
+		if len(labels) > 1 {
+			n.say(step, i, events, "Nobody had a majority: at %s %s.", n.time(i), history.List(texts))
+			left := slices.DeleteFunc(labels, func(label string) bool { return newest[history.Client(label)] == label })
+			if len(left) > 0 {
+				n.say(step, i, events, "The keys of %s were left from earlier attempts.", history.List(left))
+			}
+			return
+		}
+	}
+}
+
+// refused says how long a client asked for the lock, and with what result.
+func (n *narrator) refused(client string, from, to int) {
+	asks := func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && e.Kind == history.Invoke
+	}
+	first := n.after(from-1, asks)
+	if first < 0 || first > to {
+		first = n.before(from, asks)
+	}
+	got := n.after(first, func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && e.Kind == history.OK
+	})
+	var fails []int
+	for i := first; i >= 0 && i < len(n.f.Events) && (got < 0 || i < got); i++ {
+		if e := n.event(i); e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info) {
+			fails = append(fails, i)
+		}
+	}
+	text := fmt.Sprintf("%s asked for the lock at %s", client, n.time(first))
+	var events []int
+	var how []string
+	times := map[string]int{}
+	for _, i := range fails {
+		a := answer(n.event(i))
+		if times[a]++; times[a] == 1 {
+			how, events = append(how, a), append(events, i)
+		}
+	}
+	switch last := len(fails) - 1; {
+	case last < 0:
+	case last == 0:
+		text += ", " + how[0] + " at " + n.time(fails[0])
+	default:
+		for k, a := range how {
+			how[k] = fmt.Sprintf("%s %d times", a, times[a])
+			if times[a] == 1 {
+				how[k] = a + " once"
+			}
+		}
+		events = append(events, fails[last])
+		text += ", " + history.List(how) + ", the last time at " + n.time(fails[last])
+	}
+	if got >= 0 {
+		text, events = text+fmt.Sprintf(", and got %s only at %s", n.event(got).Lease, n.time(got)), append(events, got)
+	} else {
+		text += ", and never got it"
+	}
+	n.say(step, first, events, "%s.", text)
+}
+
+// answer says how an attempt to acquire a lock failed.
+func answer(e history.Event) string {
+	switch code := errorCode.FindString(e.Error); {
+	case code != "":
+		return "was answered " + code
+	case e.Kind == history.Fail:
+		return "was refused"
+	case strings.Contains(e.Error, "refused"), strings.HasPrefix(e.Error, "dial "):
+		return "could not connect"
+	}
+	return "got no answer"
+}
+
+// errorCode matches the code of an error of Redis, such as NOREPLICAS.
+var errorCode = regexp.MustCompile(`\b[A-Z]{5,}\b`)
