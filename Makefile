@@ -70,7 +70,7 @@ test-part: test-race
 
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
-	$(GO) test -timeout 0 -run 'NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
+	$(GO) test -timeout 0 -run 'GatePasses|NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
 	$(GO) test -timeout 0 -run 'Counterfactual|HarmlessFaults|StrategiesFind|BoundFindsBroken|BoundLeaves|FencedResource' ./scenarios/search -args -all-draws
 	$(GO) test -timeout 0 -run 'WebAssembly|DocumentedCommands' ./cmd/lockstep -args -all-draws
 
