@@ -80,7 +80,7 @@ func TestGateCatches(t *testing.T) {
 	for i, v := range broken.All() {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
-			all := *rewrite || !testing.Short() && draws.Due(uint64(i), 8)
+			all := *rewrite || !testing.Short() && draws.Due(uint64(i), 16)
 			_, before, _ := strings.Cut(string(have), v.Name+", like ")
 			before, _, _ = strings.Cut(before, ", like ") // that of the next lock
 			failed := gate(t, v, *gateSeed, !all, before)
@@ -157,13 +157,13 @@ func oneEnough(t *testing.T, v clients.Lock, seed uint64) map[search.Workload]*s
 	return all
 }
 
-// Nor is a sound lock worse than its reference under a plan with one perturbation. A third of the locks is tried each day.
+// Nor is a sound lock worse than its reference under a plan with one perturbation. A sixth of the locks is tried each day.
 func TestExploreAccusesNoSoundLock(t *testing.T) {
 	play.QuietRedis()
 	for i, v := range sound.Locks() {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
-			if !draws.Due(uint64(i), 3) {
+			if !draws.Due(uint64(i), 6) {
 				t.Skip("another day")
 			}
 			for workload, b := range oneEnough(t, v, *gateSeed) {

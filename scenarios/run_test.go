@@ -143,7 +143,7 @@ func TestCatalogueUnderOtherSeeds(t *testing.T) {
 		}
 		for _, r := range s.Runs {
 			for seed := range seeds {
-				if !testing.Short() && !draws.Due(seed, 6) {
+				if !testing.Short() && !draws.Due(seed, 12) {
 					continue
 				}
 				o := simulated(t, s, r, seed)

@@ -34,7 +34,7 @@ func TestPlacesToAdd(t *testing.T) {
 		{"fault", regexp.MustCompile(`\bhistory\.Reset\b|\(f? ?Reset\)|\btype Reset\b|\bcase Reset\b|"reset"|^//\treset `),
 			map[string]int{"sim/history/fault.go": 9, "sim/inject.go": 1, "nodes/live/nemesis.go": 2, "scenarios/script/doc.go": 1,
 				"scenarios/script/headline.go": 1, "checker/explain/faults.go": 1, "reports/explorer/faults.go": 1},
-			map[string]int{"checker/explain/deadlock_freedom.go": 1, "sim/network.go": 1}}, // of a lost reply; of a packet
+			map[string]int{"checker/explain/obstacles.go": 1, "sim/network.go": 1}}, // of a lost reply; of a packet
 		{"property", regexp.MustCompile(`\bOwnerOnly\b`),
 			map[string]int{"checker/properties.go": 2, "checker/explain/explain.go": 1, "scenarios/script/headline.go": 1, "reports/debate/debate.go": 1, "scenarios/search/agreement.go": 1},
 			map[string]int{"checker/owner_only.go": 1, "scenarios/play/redis.go": 1, "scenarios/play/cure.go": 1}}, // of those that a stalled machine leaves as they are; of a known remedy

@@ -50,7 +50,7 @@ func TestWebAssembly(t *testing.T) {
 	}
 	var names []string
 	for i, s := range stories { // a sweep is up to a hundred runs, and each run takes five times as long there
-		if len(s.Sweep) == 0 || *allDraws || today(i, 6) {
+		if len(s.Sweep) == 0 || *allDraws || today(i, 12) {
 			names = append(names, withoutGuests(s)...)
 		}
 	}

@@ -62,7 +62,7 @@ func TestBlameIsCounterfactual(t *testing.T) {
 		{Lock: "watchdog", Nodes: 1}, {Lock: "redislock", Nodes: 1}, {Lock: "redsync", Nodes: 1}, {Lock: "redsync", Nodes: 3},
 	} {
 		for seed := *blameFrom; seed < to; seed++ {
-			if *blameTo == 0 && !testing.Short() && !draws.Due(seed, 5) {
+			if *blameTo == 0 && !testing.Short() && !draws.Due(seed, 10) {
 				continue
 			}
 			text := drawn(shape, seed)
@@ -78,7 +78,7 @@ func TestBlameIsCounterfactual(t *testing.T) {
 
 var blamedPlans = flag.Int("blamed-plans", 4, "how many plans that a random search finds are replayed without their faults, for each lock; 50: some hundreds")
 
-// The blame for what a random search finds is compared with replays as well, including those that leave out one fault at a time. A third of the
+// The blame for what a random search finds is compared with replays as well, including those that leave out one fault at a time. A sixth of the
 // shapes has its turn each day.
 func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 	if testing.Short() {
@@ -92,7 +92,7 @@ func TestBlameOfFindsIsCounterfactual(t *testing.T) {
 		{Lock: "redlock-recreating-extension", Nodes: 3, Extend: true},
 		{Lock: "redislock", Nodes: 1}, {Lock: "redsync", Nodes: 1}, {Lock: "redsync", Nodes: 3},
 	} {
-		if !draws.Due(uint64(i), 3) {
+		if !draws.Due(uint64(i), 6) {
 			continue
 		}
 		calm, build := calmOf(t, shape, shape.Lock)
@@ -163,16 +163,16 @@ func heldToReplays(t *testing.T, s *script.Scenario, build clients.New, seed uin
 	return true
 }
 
-// A fault that makes no difference to anybody changes no verdict and no blame. A sixth of the pages has its turn each day.
+// A fault that makes no difference to anybody changes no verdict and no blame. A twelfth of the pages has its turn each day.
 func TestHarmlessFaultsChangeNothing(t *testing.T) {
 	play.QuietRedis()
 	all, err := script.Stories()
 	if err != nil {
 		t.Fatal(err)
 	}
-	tried, days := 0, uint64(6)
+	tried, days := 0, uint64(12)
 	if testing.Short() {
-		days = 12
+		days = 24
 	}
 	for n, s := range all {
 		if s.Name == "token-collision" || !draws.Due(uint64(n), days) {
