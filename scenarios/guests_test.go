@@ -16,7 +16,7 @@ import (
 )
 
 // Each run of the catalogue comes out the same for the lock from the literature that it names, whether the clients are native and
-// take their time from Env, or are guests. A sixth of the pages has its turn each day.
+// take their time from Env, or are guests. A twelfth of the pages has its turn each day.
 func TestGuestsAsNative(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays every run of the catalogue as WebAssembly")
@@ -27,7 +27,7 @@ func TestGuestsAsNative(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, s := range all {
-		if !draws.Due(uint64(n), 6) {
+		if !draws.Due(uint64(n), 12) {
 			continue
 		}
 		for _, run := range s.Runs {
