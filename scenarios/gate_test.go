@@ -58,11 +58,11 @@ func gate(t *testing.T, v clients.Lock, seed uint64, first bool, before string) 
 	return failed
 }
 
-// seldom skips all but one in ten of the parts of a test with -short: others each day.
+// seldom is [draws.Seldom] for one part in ten, unless files are renewed.
 func seldom(t *testing.T, part int) {
 	t.Helper()
-	if testing.Short() && !*rewrite && !draws.Due(uint64(part), 10) {
-		t.Skip("another day")
+	if !*rewrite {
+		draws.Seldom(t, uint64(part), 10)
 	}
 }
 
