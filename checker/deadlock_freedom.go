@@ -34,7 +34,7 @@ func (ix *index) stuck() (found []Violation) {
 		if n.From < expired {
 			expired = facts.Later(expired, ix.Meta.Pace)
 		}
-		due := facts.Later(max(n.From, expired), max(ix.maxWait(), backoff))
+		due := facts.Later(max(n.From, expired), ix.deadlockAfter())
 		if end, known := reported[n.lock]; n.broken != None || due >= n.To || known && n.From < end {
 			continue
 		}
@@ -54,9 +54,9 @@ func (ix *index) stuck() (found []Violation) {
 	return found
 }
 
-// backoff is the least limit of stuck and hanging: with a short TTL, a lock that backs off for two seconds violates fault tolerance, but is not
-// deadlocked.
-const backoff = 5 * time.Second
+// deadlockAfter is the limit of stuck and hanging. With a short TTL it is longer than that of fault tolerance: a lock that backs off for two
+// seconds is too slow then, but not deadlocked.
+func (ix *index) deadlockAfter() time.Duration { return max(ix.maxWait(), 5*time.Second) }
 
 // hanging finds the releases and extensions that never return. One counts if the run hit a cap, its client lives on, and for a TTL plus the
 // limit of stuck there has been no fault and no message to or from that client: whatever the lock is waiting for will not come. An acquire
@@ -79,7 +79,7 @@ func (ix *index) hanging() (found []Violation) {
 		}
 		end := max(ix.At(len(ix.Events)), ix.Meta.CapAt)
 		quiet := max(ix.At(last), ix.settled(end))
-		if due := facts.Later(quiet, facts.Later(ix.Meta.TTL, max(ix.maxWait(), backoff))); due < end {
+		if due := facts.Later(quiet, facts.Later(ix.Meta.TTL, ix.deadlockAfter())); due < end {
 			found = append(found, Violation{
 				Property:   DeadlockFreedom,
 				At:         due,
