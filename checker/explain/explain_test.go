@@ -663,6 +663,22 @@ func TestExplain(t *testing.T) {
 			From 0.001s to 14.000s c1 sent no request to a lock node: its lock refused it without asking one.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "a release that hangs", property: checker.DeadlockFreedom, story: `
+			cap the_cap_of_an_hour
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10.004
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 invoke release c1#1
+			1.1     n1 deliver c1 sent=1.095 word=EVALSHA
+			1.2     c1 deliver n1 sent=1.195
+			10.004  n1 expire c1#1
+			90      c2 invoke read
+			90.1    c2 ok read`,
+			want: `
+			c1 called release of c1#1 at 1.000s, and the call never returned.
+			The last message to or from c1 arrived at 1.200s.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "a client that gets errors without a request", property: checker.DeadlockFreedom, story: `
 			0       n1 deliver c2 sent=0 word=GET
 			0       n1 fault crash crash_n1

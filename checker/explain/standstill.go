@@ -13,6 +13,15 @@ import (
 
 // tellStandstill tells why no client got the lock: which nodes were down or out of reach, and which keys stood in the way.
 func (n *narrator) tellStandstill() {
+	for _, i := range n.v.Events {
+		if e := n.event(i); e.Kind == history.Invoke && e.Op != history.Acquire {
+			n.say(step, i, nil, "%s called %s of %s at %s, and the call never returned.", e.Process, e.Op, e.Lease, n.time(i))
+			if last := n.v.Events[len(n.v.Events)-1]; last > i {
+				n.say(step, last, nil, "The last message to or from %s arrived at %s.", e.Process, n.time(last))
+			}
+			return
+		}
+	}
 	var askers []string
 	for _, i := range n.v.Events {
 		if e := n.event(i); e.Op == history.Acquire && !slices.Contains(askers, e.Process) {
