@@ -85,7 +85,7 @@ func (ix *index) hanging() (found []Violation) {
 				At:         due,
 				What:       fmt.Sprintf("%s called %s at %s and the call never returned, though after %s there was no fault and no message to or from %s", e.Process, e.Op, history.Seconds(e.At), history.Seconds(quiet), e.Process),
 				Assumption: None,
-				Events:     proof(i, last),
+				Events:     proof(i),
 			})
 		}
 	}

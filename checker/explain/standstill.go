@@ -16,7 +16,10 @@ func (n *narrator) tellStandstill() {
 	for _, i := range n.v.Events {
 		if e := n.event(i); e.Kind == history.Invoke && e.Op != history.Acquire {
 			n.say(step, i, nil, "%s called %s of %s at %s, and the call never returned.", e.Process, e.Op, e.Lease, n.time(i))
-			if last := n.v.Events[len(n.v.Events)-1]; last > i {
+			last := n.before(len(n.f.Events), func(m history.Event) bool {
+				return m.Kind == history.Message && (m.By == e.Process || m.Process == e.Process)
+			})
+			if last > i {
 				n.say(step, last, nil, "The last message to or from %s arrived at %s.", e.Process, n.time(last))
 			}
 			return
