@@ -294,6 +294,15 @@ var harms = map[string]harm{
 		})
 		s.client("c2", func(c *client) { done(c.at(15, build(c.env), 3*time.Second) != nil) })
 	}},
+	"watchdog-release-waits": {later: []string{"crash n1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 4*time.Second) // its renewal at 1.3 s fails
+			c.Until(2 * time.Second)
+			ctx, cancel := context.WithCancel(c.ctx)
+			c.env.Clock.AfterFunc(time.Minute, cancel)
+			done(errors.Is(lease.Release(ctx), context.Canceled))
+		})
+	}},
 	"watchdog-off-after-error": {later: []string{"crash n1"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.faultsAt(3*time.Second, "restart n1")
 		s.client("c1", func(c *client) {

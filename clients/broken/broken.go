@@ -10,7 +10,8 @@
 // single-one-at-a-time, single-wait-own-client, single-wait-leaves, redlock-first-three, redlock-extend-of-granted,
 // redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
 // watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after, single-load-once,
-// single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once, watchdog-off-after-error.
+// single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once,
+// watchdog-off-after-error, watchdog-release-waits.
 package broken
 
 import (
@@ -111,6 +112,7 @@ func Mistakes() []clients.Lock {
 		leastPeriod,
 		renewOnce,
 		renewOff,
+		releaseWaits,
 
 		fenceBefore,
 		fenceWall,
