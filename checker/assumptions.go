@@ -9,10 +9,11 @@ import (
 )
 
 // unmet returns why the run proves nothing: it ended before its time, a fault had no effect, or a dangerous state did not
-// occur. A lock that survives a pause which hit it after it had finished has survived nothing.
+// occur. A lock that survives a pause which hit it after it had finished has survived nothing. A run that ended early counts
+// nevertheless if a call never returned, or if a client asked in vain for a free lock: that is why it did not end.
 func unmet(ix *index, musts []Must) []string {
 	var reasons []string
-	if ix.Meta.Cap != "" {
+	if ix.Meta.Cap != "" && len(ix.stuck())+len(ix.hanging()) == 0 {
 		reasons = append(reasons, "the run hit "+ix.Meta.Cap+ix.unended())
 	}
 	for _, e := range ix.Events {

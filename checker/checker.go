@@ -101,8 +101,9 @@ func (r Result) Status(p Property) Status {
 // Check judges what a history shows. It never panics: a history that contradicts itself is UNKNOWN, and Unmet says where.
 //
 // UNKNOWN outranks UNSAFE if the run was not the one described (a fault without effect, an unmet must, a cap), because then its
-// violations are those of another run. If a property cannot be judged, the run is UNKNOWN only if no other property is violated.
-// The same applies to code that ran during a pause: a violation that it cannot have caused counts.
+// violations are those of another run. A cap does not matter if a call never returned, or if a client asked in vain for a free lock.
+// If a property cannot be judged, the run is UNKNOWN only if no other property is violated. The same applies to code that ran during a pause: a
+// violation that it cannot have caused counts.
 func Check(f *facts.Facts, musts []Must) Result {
 	var r Result
 	if err := f.Malformed; err != nil {

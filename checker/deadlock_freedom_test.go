@@ -210,6 +210,14 @@ func TestHanging(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", c.name, got, c.want)
 		}
+		// Such a call is why the run ended early, so the run counts.
+		verdict := Inconclusive
+		if len(c.want) > 0 {
+			verdict = Unsafe
+		}
+		if r := Check(facts.Of(h), nil); r.Verdict != verdict {
+			t.Errorf("%s: the verdict is %s: %q", c.name, r.Verdict, r.Unmet)
+		}
 		if h.Meta.Cap = ""; len((&index{Facts: facts.Of(h)}).hanging()) > 0 {
 			t.Errorf("%s: violated without a cap", c.name)
 		}
