@@ -50,14 +50,14 @@ func TestGuestsAsNative(t *testing.T) {
 // repeated.
 func TestGuestsByPackageTime(t *testing.T) {
 	play.QuietRedis()
-	for i, a := range adversities {
+	for _, a := range adversities {
 		if a.reach == "" {
 			continue // the fault affects native code, too
 		}
 		s := adversity(t, a.nemesis, a.settings)
 		for _, lock := range planted.Timed() {
 			t.Run(a.what+"/"+lock.Name, func(t *testing.T) {
-				seldom(t, i)
+				needsGuests(t)
 				own, err := play.Simulate(s, s.Runs[0], lock.New, 1)
 				if err != nil {
 					t.Fatal(err)
@@ -88,7 +88,7 @@ var repetitions = flag.Int("guest-repetitions", 4, "how often each fault of docs
 func TestGuestsRepeatEverything(t *testing.T) {
 	play.QuietRedis()
 	repeated := 0
-	for i, a := range adversities {
+	for _, a := range adversities {
 		s := adversity(t, a.nemesis, a.settings)
 		native, err := play.Simulate(s, s.Runs[0], planted.NewEverything, 1)
 		if err != nil {
@@ -98,7 +98,7 @@ func TestGuestsRepeatEverything(t *testing.T) {
 			t.Errorf("%s: %s natively, where the fault cannot reach the lock", a.what, native.Result.Verdict)
 		}
 		t.Run(a.what, func(t *testing.T) {
-			seldom(t, i)
+			needsGuests(t)
 			first := withGuests(t, s, "everything")
 			if first.Result.Verdict == checker.Inconclusive {
 				t.Errorf("%q\n%s", first.Result.Unmet, first.Timeline())
@@ -128,9 +128,10 @@ func TestGuestsRepeatEverything(t *testing.T) {
 	}
 }
 
-// withGuests plays the only run of a scenario with guests.
+// withGuests plays the only run of a scenario with guests, if the test may use them.
 func withGuests(t *testing.T, s *script.Scenario, lock string) *play.Outcome {
 	t.Helper()
+	needsGuests(t)
 	run := s.Runs[0].With(lock)
 	run.Guests = true
 	o, err := play.Simulate(s, run, nil, 1)
@@ -171,6 +172,7 @@ func TestGuestReadsAWrongDateAtOnce(t *testing.T) {
 
 // A guest that ends its process in the middle of its lane is reported, whatever its status.
 func TestGuestExits(t *testing.T) {
+	needsGuests(t)
 	play.QuietRedis()
 	s := adversity(t, "at 3s crash n1", "")
 	run := s.Runs[0].With("exits")

@@ -8,7 +8,6 @@ import (
 	"lockstep/clients/kinds"
 	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
-	"lockstep/scenarios/script"
 )
 
 // The type of its key makes no difference to what is seen of a lock: in every run of single, a lock with a hash, a list, a set
@@ -16,10 +15,7 @@ import (
 func TestKeysOfEveryType(t *testing.T) {
 	draws.Seldom(t, 2, 4)
 	play.QuietRedis()
-	all, err := script.Stories()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := stories(t)
 	runs, verdicts := 0, map[checker.Verdict]int{}
 	for _, s := range all {
 		for _, r := range s.Runs {

@@ -43,6 +43,51 @@ func find(t *testing.T, name string) (*script.Scenario, script.Section) {
 	return s, r
 }
 
+// stories returns the stories of the catalogue. With -short it leaves out the runs with guests, unless files are renewed: the program of
+// guests is compiled again after each edit.
+func stories(t *testing.T) []*script.Scenario {
+	t.Helper()
+	all, err := script.Stories()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() && !*rewrite {
+		for _, s := range all {
+			s.Runs = slices.DeleteFunc(s.Runs, func(r script.Section) bool { return r.Guests })
+		}
+	}
+	return all
+}
+
+// leftOut returns the names of the runs that stories leaves out, as keys: NAME/RUN.
+func leftOut(t *testing.T) map[string]bool {
+	t.Helper()
+	all, err := script.Stories()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]bool{}
+	for _, s := range all {
+		for _, r := range s.Runs {
+			left[s.Name+"/"+r.ID()] = true
+		}
+	}
+	for _, s := range stories(t) {
+		for _, r := range s.Runs {
+			delete(left, s.Name+"/"+r.ID())
+		}
+	}
+	return left
+}
+
+// needsGuests makes a test, or a part of one, that plays with guests not run with -short; see [stories].
+func needsGuests(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("guests are compiled again after each edit")
+	}
+}
+
 // findLock returns a library, a lock of the literature, or one that lacks a safeguard.
 func findLock(t testing.TB, name string) clients.New {
 	t.Helper()
@@ -70,10 +115,7 @@ func simulated(t *testing.T, s *script.Scenario, r script.Section, seed uint64) 
 // of what goes well; the checksums say whether these are the same as well.
 func TestCatalogue(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Stories()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := stories(t)
 	const file = "testdata/checksums.txt"
 	saved, err := os.ReadFile(file)
 	if err != nil {
@@ -129,10 +171,7 @@ func TestCatalogue(t *testing.T) {
 // The verdicts belong to the scenario, not to the seed.
 func TestCatalogueUnderOtherSeeds(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Stories()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := stories(t)
 	seeds := uint64(30)
 	if testing.Short() {
 		seeds = 1
@@ -159,10 +198,7 @@ func TestCatalogueUnderOtherSeeds(t *testing.T) {
 // a run can do without does not belong into it.
 func TestEveryFaultIsNeeded(t *testing.T) {
 	play.QuietRedis()
-	all, err := script.Stories()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := stories(t)
 	for n, s := range all {
 		if testing.Short() && !draws.Due(uint64(n), 5) {
 			continue

@@ -37,6 +37,7 @@ const likeWhat = "LOCKSTEP_TEST_LIKE"
 
 // TestMine is what a user writes. Its lock is a good one, unless TestPlanted says otherwise.
 func TestMine(t *testing.T) {
+	draws.Seldom(t, 2, 4)
 	if name := os.Getenv(mine); name != "" {
 		newLock, err := clients.FindIn(slices.Concat(planted.Locks(), sound.Waiting()), name)
 		if name == "fails" {
@@ -63,6 +64,7 @@ func TestMine(t *testing.T) {
 
 // A lock that breaks its process fails the test, with a report that says what happened, in which run, and where.
 func TestPlanted(t *testing.T) {
+	draws.Seldom(t, 3, 4)
 	for name, want := range map[string][]string{
 		"panics":          {"panic: assignment to entry in nil map", "planted.panics"},
 		"deadlocks":       {"the world did not go quiet", "a goroutine waits for a mutex; with the clients as WebAssembly the run did not end either: c1: ", "planted.(*lock).ping"},
@@ -141,6 +143,7 @@ func TestMutex(t *testing.T) {
 
 // Mistakes in an adapter that do not break its process are diagnosed, too.
 func TestPlantedMistakes(t *testing.T) {
+	draws.Seldom(t, 1, 4)
 	for name, test := range map[string]struct {
 		scenario string
 		like     string
@@ -156,6 +159,9 @@ func TestPlantedMistakes(t *testing.T) {
 		"hurries": {"pause-fenced", "", []string{"expired on return violated: ", "what helps: count the lease by Env.Clock "}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "reads its own clock" {
+				t.Skip("compiles a program to WebAssembly")
+			}
 			t.Parallel()
 			c := exec.Command(os.Args[0], "-test.run=^TestMine$")
 			c.Env = append(os.Environ(), mine+"="+name, inScenario+"="+test.scenario, likeWhat+"="+test.like)

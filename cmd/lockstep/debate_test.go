@@ -73,6 +73,7 @@ var (
 
 // TestDebate checks that every claim is on the site, with every run that bears on it, and that each verdict is that of the run.
 func TestDebate(t *testing.T) {
+	seldom(t, 0)
 	site, outcomes := debated(t)
 	sections := map[string]string{}
 	for name, page := range site {

@@ -64,6 +64,7 @@ func TestMatrixPicture(t *testing.T) {
 
 // Each cell links to the page of its run if that is in the same directory.
 func TestMatrixPictureLeadsToRuns(t *testing.T) {
+	seldom(t, 2)
 	dir := t.TempDir()
 	what := []string{"clock-drift", "pause-after-acquire", "--lock", "redlock,redsync", "--out", dir}
 	for _, command := range []string{"matrix", "run", "matrix"} {

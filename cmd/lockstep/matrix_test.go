@@ -45,6 +45,7 @@ func TestMatrixHasAllScenarios(t *testing.T) {
 
 // Every lock has a result in every row, or a reason why the row does not apply to it.
 func TestMatrixIsFull(t *testing.T) {
+	seldom(t, 1)
 	k := known{locks: clients.Locks(), libraries: libraries.Locks()}
 	applies := 0
 	out, progress, code := outputs(t, "matrix", "--json", "--lock", strings.Join(k.names(), ","), "efficiency", "failover-lag", "extend", "lost-update", "watchdog-crash", "sweep-failover")

@@ -26,6 +26,7 @@ func runProgram(t *testing.T, dir string, stdout *os.File, args ...string) (out,
 
 // If the files of a run cannot be written, the program fails, but still prints the result, and does not claim that a file was saved.
 func TestVerdictsOfWhatCannotBeKept(t *testing.T) {
+	seldom(t, 3)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "two.txtar"), hostilePage)
 	for i, c := range []struct {

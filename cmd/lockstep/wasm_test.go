@@ -86,6 +86,16 @@ func withoutGuests(s *script.Scenario) (names []string) {
 // today reports whether a part is tried today, of what is tried in so many days.
 func today(part, days int) bool { return part%days == int(time.Now().Unix()/86400)%days }
 
+// seldom makes a slow test run on only one day in four with -short.
+func seldom(t *testing.T, part int) {
+	t.Helper()
+	if notToday(part) {
+		t.Skip("with -short this runs on one day in four")
+	}
+}
+
+func notToday(part int) bool { return testing.Short() && !*allDraws && !today(part, 4) }
+
 // withoutChecksums removes the checksums from the lines of libraries.
 func withoutChecksums(lines string) string {
 	checksum := regexp.MustCompile(`"checksum":"[^"]*",`)

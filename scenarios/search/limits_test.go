@@ -52,6 +52,7 @@ func row(t testing.TB, s *Sheet, name string) *Tolerance {
 //   - A watchdog with work of 12 s renews at 3.33 s, 6.67 s and 10 s. The last write is sent at 12 s, and its check comes before it. After a pause
 //     from then on the key lasts until 20 s, and the rival, which asks every 2.5 s from 0.02 s on, gets it at 20.02 s: 8.02 s.
 func TestLimitsAreThoseOfTheory(t *testing.T) {
+	draws.Seldom(t, 1, 4)
 	step := func(d time.Duration) time.Duration { return max(d/100, time.Millisecond) }
 	for _, c := range []struct {
 		shape Shape

@@ -11,6 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
@@ -148,11 +149,14 @@ func TestBlameOfDrawnPagesAgreesWithReplays(t *testing.T) {
 	if testing.Short() {
 		to = min(to, *blameFrom+2)
 	}
-	for _, shape := range []Shape{
+	for i, shape := range []Shape{
 		{Lock: "single", Nodes: 1}, {Lock: "redlock", Nodes: 3}, {Lock: "redlock-extend", Nodes: 3}, {Lock: "fenced", Nodes: 1, Resource: script.Fenced},
 		{Lock: "single", Nodes: 1, Replicas: 1}, {Lock: "single", Nodes: 1, Resource: script.Counter},
 		{Lock: "watchdog", Nodes: 1}, {Lock: "redislock", Nodes: 1}, {Lock: "redsync", Nodes: 1}, {Lock: "redsync", Nodes: 3},
 	} {
+		if testing.Short() && !draws.Due(uint64(i), 4) {
+			continue
+		}
 		for seed := *blameFrom; seed < to; seed++ {
 			s, err := script.Parse("drawn.txtar", []byte(drawn(shape, seed)))
 			if err != nil {

@@ -126,6 +126,9 @@ func TestMemory(t *testing.T) {
 		if memoryJobs[name] == nil {
 			continue // not on this system
 		}
+		if testing.Short() && (name == "throng" || name == "hoard outside" || name == "hoard elsewhere") {
+			continue // seconds each
+		}
 		if name == "hoard outside" && raceEnabled() {
 			continue // from outside, the memory of a worker cannot be told apart from that of its race detector
 		}
