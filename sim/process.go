@@ -30,6 +30,7 @@ type Process struct {
 	paused   bool
 	crashed  bool
 	exited   bool      // its last lane has ended: faults no longer affect it
+	stays    bool      // it runs on after its last lane
 	pauses   int       // how many so far, to tell them apart
 	period   int       // the quiet period in which the last pause began
 	caught   bool      // its code was found running in the pause
@@ -152,13 +153,16 @@ func (p *Process) Go(f func(ctx context.Context)) {
 	w.mu.Unlock()
 }
 
+// Stay has the process run on when its last lane has ended: it can be paused, and it can crash. It must be called before [Process.Go].
+func (p *Process) Stay() { p.stays = true }
+
 // ended notes the end of a lane. It goes through the queue, because only the scheduler may change the counters.
 func (p *Process) ended() {
 	p.w.at(0, p.Name, func() {
 		if p.lanes > 0 { // otherwise the crash has ended it
 			p.lanes--
 			p.w.running--
-			p.exited = p.lanes == 0
+			p.exited = p.lanes == 0 && !p.stays
 		}
 	})
 }

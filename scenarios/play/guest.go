@@ -131,6 +131,9 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 			}
 		})
 	}
+	if staysOn(r.Lane(name)) {
+		p.Stay()
+	}
 	p.Go(func(context.Context) {
 		outOfStep(p, number-1) // no two processes start in the same nanosecond, from which code may make a token
 		in := g.all[name]

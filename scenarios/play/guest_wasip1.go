@@ -36,7 +36,7 @@ func beGuest(find Finder) error {
 	var left leftovers // until the process ends
 	left.runLane(context.Background(), guestHost{}, env, build, a.Resource, r.TTL, steps)
 	never := ask(question{End: true}).FD
-	if len(steps) > 0 && steps[len(steps)-1] == (script.Stay{}) {
+	if staysOn(steps) {
 		wasm.Await(never)
 	}
 	return nil

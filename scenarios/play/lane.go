@@ -41,11 +41,16 @@ type leftovers struct {
 	errs    []string
 }
 
+// staysOn reports whether a client runs on at the end of its lane.
+func staysOn(steps []script.Step) bool {
+	return len(steps) > 0 && steps[len(steps)-1] == (script.Stay{})
+}
+
 // runLane carries out a lane, and then closes what its client has: the lock, then the clients to the nodes. A client that stays
 // keeps them until its own end. If that is a crash or the end of the run, the lock is closed with the run: a process that is gone
 // closes nothing, but the goroutines of its lock have to end.
 func (l *leftovers) runLane(ctx context.Context, host clients.Host, env clients.Env, build clients.New, resource string, ttl time.Duration, steps []script.Step) {
-	stays := len(steps) > 0 && steps[len(steps)-1] == (script.Stay{})
+	stays := staysOn(steps)
 	defer func() {
 		if stays {
 			context.AfterFunc(ctx, func() { env.Close() })

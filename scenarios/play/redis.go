@@ -189,7 +189,7 @@ func beClient(ctx context.Context, s *script.Scenario, run script.Section, build
 		return err
 	}
 	host.End()
-	if len(steps) > 0 && steps[len(steps)-1] == (script.Stay{}) {
+	if staysOn(steps) {
 		select {} // until the process is killed
 	}
 	return nil

@@ -99,6 +99,9 @@ func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Sectio
 				build = env.Made(build)
 			})
 		}
+		if staysOn(steps) {
+			p.Stay()
+		}
 		p.Go(func(ctx context.Context) {
 			if r.Pool != script.Warm {
 				env = clients.NewEnv(p.Clock(), p.Wall(), random, dial(p), addrs)
