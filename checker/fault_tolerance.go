@@ -308,8 +308,8 @@ func (d *dearth) request(k facts.Life) string {
 	return ""
 }
 
-// letGo returns when a Release of the lease of a key returned, whatever its outcome, if its client, the node and the link between
-// them had worked all the time, and no message was lost or late: the environment did not keep the key there. A Release that began
+// letGo returns when a Release of the lease of a key returned, whatever its outcome, or an extension that found the lease lost, if its client,
+// the node and the link between them had worked all the time, and no message was lost or late: the environment did not keep the key there. A Release that began
 // before a late request set the key does not count, because its own request may have overtaken that one. It does count if the key had
 // been there before: then the lock asked for it twice.
 func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
@@ -318,7 +318,14 @@ func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 	late := ix.OutOfReach(ix.At(k.From)-ix.Events[k.From].Departure()) && !slices.ContainsFunc(ix.LivesOf[k.Label], func(n int) bool {
 		return ix.Lives[n].Node == k.Node && ix.Lives[n].From < k.From
 	})
-	for _, in := range ix.Releases[k.Label] {
+	over := slices.Clone(ix.Releases[k.Label])
+	for _, out := range ix.Losses[k.Label] {
+		if in, ok := ix.Invocation[out]; ok { // an extension that found the lease lost
+			over = append(over, in)
+		}
+	}
+	slices.Sort(over)
+	for _, in := range over {
 		out, ok := ix.Outcome[in]
 		if !ok || late && in < k.From {
 			continue
@@ -424,7 +431,7 @@ func (d *dearth) needs(a ask) []need {
 }
 
 // holds returns the times in which somebody could rely on a lock: from the grant until a Release of the lease returned, whatever
-// its outcome, or the lease had ended. Keys that are left after that may still be in the way.
+// its outcome, an extension found it lost, or the lease had ended. Keys that are left after that may still be in the way.
 func (d *dearth) holds(lock string) []facts.Stretch {
 	var held []facts.Stretch
 	for _, l := range d.ix.Holds {
@@ -437,6 +444,11 @@ func (d *dearth) holds(lock string) []facts.Stretch {
 		}
 		for _, in := range d.ix.Releases[l.Label] {
 			if out, ok := d.ix.Outcome[in]; ok {
+				s.To = min(s.To, d.ix.At(out))
+			}
+		}
+		for _, out := range d.ix.Losses[l.Label] {
+			if _, ok := d.ix.Invocation[out]; ok {
 				s.To = min(s.To, d.ix.At(out))
 			}
 		}

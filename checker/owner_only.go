@@ -33,7 +33,7 @@ func ownerOnly(ix *index) []Violation {
 		broken, fault := None, -1
 		if k := ix.LifeAt(e.Process, e.Key, i); k != nil {
 			set, lease = k.From, k.Label
-			if ix.Advances(ix.Events[k.From]) && ix.Lease(lease) == nil && !ix.holding(history.Client(lease), e.At) {
+			if ix.Advances(k.From) && ix.Lease(lease) == nil && !ix.holding(history.Client(lease), e.At) {
 				continue // a client that waits in a queue owns nothing yet
 			}
 			if k.To == i && ix.hastenedByNode(*k) {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"lockstep/sim/history"
 )
 
 // A Conn is one end of a connection between two processes. To clients it is an ordinary [net.Conn]: Read blocks, Write
@@ -397,7 +399,7 @@ func sortedConns(set map[*Conn]bool) []*Conn {
 
 // Lease returns the name of the lease that a key stands for once the current request has set it to values; see
 // [history.Leases.Set].
-func (c *Conn) Lease(takes bool, values ...string) (lease, value string) {
+func (c *Conn) Lease(takes history.Taking, values ...string) (lease, value string) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
 	return c.w.leases.Set(c.remote.Name, c.request.acquire, takes, values...)

@@ -44,6 +44,41 @@ func TestMarked(t *testing.T) {
 	}
 }
 
+// TestAdvances: a script that takes a key from one lease and gives it to another may delete it in between.
+func TestAdvances(t *testing.T) {
+	const deleted = "0 c1 invoke release\n1 n1 delete c1#1 by=c1 sent=0.5\n"
+	for text, want := range map[string]bool{
+		"0 c1 invoke release\n0 x info exit\n1 n1 over c2#1 by=c1 was=c1#1 sent=0.5": true,
+		deleted + "1 n1 set c2#1 by=c1 sent=0.5":                                     true,
+		deleted + "1 n1 set c2#1 by=c1 sent=0.6":                                     false, // another request
+		deleted + "1.1 n1 set c2#1 by=c1 sent=0.5":                                   false, // later
+		deleted + "1 n1 set c2#1 by=c2 sent=0.5":                                     false, // of another client
+		"0 c1 invoke release\n0 x info exit\n1 n1 set c2#1 by=c1 sent=0.5":           false, // nothing was deleted
+		deleted + "1 n1 set c1#2 by=c1 sent=0.5":                                     false, // for itself
+	} {
+		if got := Of(handmade.History(t, text)).Advances(2); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// TestPassing: a key that a client removes before it has the lease is no vote, if another key stands for the lease then.
+func TestPassing(t *testing.T) {
+	const head = "0 c1 invoke acquire\n1 n1 set c1#1 key=intent\n"
+	for text, want := range map[string]float64{
+		head + "2 n1 set c1#1 key=lock\n2 n1 delete c1#1 key=intent\n3 c1 ok acquire c1#1 until=12":                                   2,
+		head + "2 n1 set c1#1 key=lock\n2 n1 expire c1#1 key=intent\n3 c1 ok acquire c1#1 until=12":                                   1, // it was the node that removed it
+		head + "2 n1 delete c1#1 key=intent\n3 c1 ok acquire c1#1 until=12":                                                       1, // there is no other
+		head + "2 n1 set c1#1 key=lock\n3 c1 ok acquire c1#1 until=12\n4 n1 delete c1#1 key=intent":                                   1, // it was there with the lease
+		"0 c1 invoke acquire\n1 n1 set c1#1 key=lock\n1.5 n1 delete c1#1 key=lock\n2 n1 set c1#1 key=lock\n3 c1 ok acquire c1#1 until=12": 2, // the same key
+	} {
+		f := Of(handmade.History(t, text))
+		if got := f.Leases[0].Granted.Seconds(); got != want {
+			t.Errorf("%s: granted at %v, want %v", text, got, want)
+		}
+	}
+}
+
 // TestUndone: which fault ends which.
 func TestUndone(t *testing.T) {
 	const cut = "1 c1-n1 fault cut cut_c1-n1\n"

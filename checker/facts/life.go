@@ -28,8 +28,12 @@ type Life struct {
 // A place is where a key can be.
 type place struct{ node, key string }
 
+// A mark is a key by its name, and the lease that it stands for.
+type mark struct{ label, key string }
+
 // readKeys follows the keys of the lock nodes and of their replicas. A replicated key is not a vote.
 func (f *Facts) readKeys() {
+	passing := f.passing()
 	living := func(p place) *Life {
 		if all := f.livesAt[p]; len(all) > 0 && f.Lives[all[len(all)-1]].To == len(f.Events) {
 			return &f.Lives[all[len(all)-1]]
@@ -59,7 +63,7 @@ func (f *Facts) readKeys() {
 		again := voted && before == label // a lease that overwrites its own key keeps the vote, and gets no second one
 		l := Life{
 			Node: p.node, Key: p.key, Label: label, Group: f.Groups[p.node], From: i, To: len(f.Events),
-			Vote: again || !f.Servers[f.Events[i].By],
+			Vote: again || !f.Servers[f.Events[i].By] && !passing[mark{label, p.key}],
 		}
 		f.date(&l, i)
 		l.lasting = l.Promise == history.NoEnd
@@ -109,6 +113,52 @@ func (f *Facts) readKeys() {
 	}
 }
 
+// passing returns the keys that stood for a lease only until it was obtained: when its Acquire returned, clients had removed them from all
+// nodes, and another key stood for it. Such a key says that a client wants the lock, or waits for it, and is no vote.
+func (f *Facts) passing() map[mark]bool {
+	if f.keys > 1 {
+		return nil // the lock says how many keys a lease has
+	}
+	passing := map[mark]bool{}
+	at := map[place]string{}                // the lease that a key stands for
+	names := map[string]map[string]string{} // label → key → how it ended last; empty while it is there
+	end := func(p place, how string) {
+		if label := at[p]; label != "" {
+			names[label][p.key] = how
+			delete(at, p)
+		}
+	}
+	for i, e := range f.Events {
+		p := place{e.Process, e.Key}
+		switch {
+		case e.Kind == history.OK && e.Op == history.Acquire && len(names[e.Lease]) > 1:
+			there := map[string]bool{}
+			for q, label := range at {
+				if label == e.Lease {
+					there[q.key] = true
+				}
+			}
+			for key, how := range names[e.Lease] {
+				if len(there) > 0 && !there[key] && (how == history.Delete || how == history.Over) {
+					passing[mark{e.Lease, key}] = true
+				}
+			}
+		case e.Kind != history.State || f.Groups[e.Process] == "" || f.Servers[e.By]:
+		case e.Op == history.Set || e.Op == history.Over:
+			end(p, e.Op)
+			if label := f.marked(i); label != "" {
+				if names[label] == nil {
+					names[label] = map[string]string{}
+				}
+				at[p], names[label][e.Key] = label, ""
+			}
+		case e.Op == history.Delete || e.Op == history.Expire || e.Op == history.Lose:
+			end(p, e.Op)
+		}
+	}
+	return passing
+}
+
 // Unasked reports whether the client that set a deadline by event i did so silently: outside of an operation that sets deadlines,
 // and the key had one before.
 func (f *Facts) Unasked(i int) bool {
@@ -131,7 +181,7 @@ func (f *Facts) Unasked(i int) bool {
 // in the place of that of a lease, no token was drawn: if a queue is one key, the next in line has come to the front.
 func (f *Facts) marked(i int) string {
 	e := f.Events[i]
-	if e.Lease == "" || e.By == "" || f.Servers[e.By] || history.Client(e.Lease) == e.By || f.Advances(e) {
+	if e.Lease == "" || e.By == "" || f.Servers[e.By] || history.Client(e.Lease) == e.By || f.Advances(i) {
 		return e.Lease
 	}
 	if in := Before(f.Invokes[e.By], i); in >= 0 {
@@ -142,10 +192,26 @@ func (f *Facts) marked(i int) string {
 	return e.By + "#?" // it was never obtained
 }
 
-// Advances reports whether an event brings the next in a queue to its front: by a command of one client, the key of a lease
-// stands for that of another.
-func (f *Facts) Advances(e history.Event) bool {
-	return e.Op == history.Over && e.Owner != "" && e.Lease != "" && e.By != "" && !f.Servers[e.By] && history.Client(e.Lease) != e.By
+// Advances reports whether event i brings the next in a queue to its front: by a command of one client, the key of a lease
+// stands for that of another. A script may delete the key first, and then set it again.
+func (f *Facts) Advances(i int) bool {
+	e := f.Events[i]
+	if e.Lease == "" || e.By == "" || f.Servers[e.By] || history.Client(e.Lease) == e.By {
+		return false
+	}
+	if e.Op == history.Over {
+		return e.Owner != ""
+	}
+	for j := i - 1; j >= 0 && e.Op == history.Set; j-- {
+		d := f.Events[j]
+		if d.Kind != history.State || d.Process != e.Process || d.By != e.By || d.At != e.At || d.Sent != e.Sent {
+			return false
+		}
+		if d.Key == e.Key {
+			return d.Op == history.Delete && d.Owner != ""
+		}
+	}
+	return false
 }
 
 // LifeAt returns the life of a key that went on until event i, or beyond; nil if there was none.

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"lockstep/sim/history"
@@ -52,13 +54,34 @@ func (o Owners) Event(c Change, epoch time.Time, owner func() Owner) history.Eve
 // After returns what a key stands for after a change. A hash, a list or a set stands for the same lease as long as it contains
 // the mark of that lease: others may queue there, and the owner may count. Lease is [history.Leases.Set] for the request being
 // served.
-func (o Owners) After(c Change, lease func(takes bool, values ...string) (lease, value string)) Owner {
+func (o Owners) After(c Change, lease func(takes history.Taking, values ...string) (lease, value string)) Owner {
 	was := o[c.Key]
 	if c.Op == history.Over && c.Collection && was.Lease != "" && (was.Mark == "" || slices.Contains(c.Marks(), was.Mark)) {
 		return was
 	}
-	name, mark := lease(c.NX || o.swapped(c), c.Marks()...)
+	takes := history.TakesNothing
+	switch {
+	case c.NX || o.swapped(c):
+		takes = history.TakesAlways
+	case c.maybeTakes():
+		takes = history.TakesInAcquire
+	}
+	name, mark := lease(takes, c.Marks()...)
 	return Owner{name, mark}
+}
+
+// maybeTakes reports whether a script or a transaction made a string or a hash that has an expiry, as it does to take a lock with a short
+// token. A number is rather a counter, and a list or a set rather a queue.
+func (c Change) maybeTakes() bool {
+	if c.Op != history.Set || c.Deadline.IsZero() || c.Command != "EVAL" && c.Command != "EVALSHA" && c.Command != "EXEC" {
+		return false
+	}
+	if c.Collection {
+		command, _, err := ParseCommand([]byte(c.New))
+		return err == nil && strings.EqualFold(command[0], "HSET")
+	}
+	_, err := strconv.ParseFloat(c.New, 64)
+	return err != nil
 }
 
 // swapped reports whether GETSET replaced a value that stands for a lease. A lock whose value is the time of its end is taken

@@ -56,10 +56,10 @@ func (n *realNode) changed(change engine.Change) {
 			if own, ok := n.marks[[2]string{change.Key, change.New}]; ok {
 				return own
 			}
-			lease, mark := c.leases.Set("", 0, false, change.Marks()...)
+			lease, mark := c.leases.Set("", 0, history.TakesNothing, change.Marks()...)
 			return engine.Owner{Lease: lease, Mark: mark}
 		}
-		return n.owners.After(change, func(takes bool, values ...string) (lease, value string) {
+		return n.owners.After(change, func(takes history.Taking, values ...string) (lease, value string) {
 			return c.leases.Set(n.relay.client.name, n.request.acquire, takes, values...)
 		})
 	})

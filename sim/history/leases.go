@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -117,14 +118,36 @@ func (l *Leases) akin(client string, matches func(b *claim, token string) bool) 
 	return found
 }
 
+// contained returns the claim of the token that a client has sent last, of those that a value contains.
+func (l *Leases) contained(client, value string) *claim {
+	sent := l.sent[client]
+	for _, token := range slices.Backward(sent[max(0, len(sent)-mostAkin):]) {
+		if len(token) >= TokenLength && strings.Contains(value, token) {
+			return l.tokens[token]
+		}
+	}
+	return nil
+}
+
+// Taking says whether a request that sets a key takes a lock, even if the value contains no token.
+type Taking int
+
+const (
+	TakesNothing Taking = iota
+	// TakesInAcquire is what a script or a transaction may do that makes a key with an expiry: it takes a lock if it was sent during an acquire.
+	TakesInAcquire
+	// TakesAlways is what SET with NX does, and GETSET of a key that stood for a lease.
+	TakesAlways
+)
+
 // Set returns the lease that a key stands for after a request, sent by a client during its acquire number id, has set it to
 // values, and the value that says so. That is the lease of the token that is one of the values or is contained in one, unless the
-// token is left from an earlier acquire. Values without a token stand for a lease if the request takes a lock, which is SET with NX, or GETSET of
-// a key that stood for a lease; otherwise the lease is "".
+// token is left from an earlier acquire. If a value contains several, as one that a script puts together of the names of a process and of a lease,
+// the token that the client sent last counts. Values without a token stand for a lease if the request takes a lock; otherwise the lease is "".
 //
 // A string has one value. Of the values of a hash or a list, the token with which the client asked last comes first, then another
 // of its own, then any.
-func (l *Leases) Set(client string, id int, takes bool, values ...string) (lease, value string) {
+func (l *Leases) Set(client string, id int, takes Taking, values ...string) (lease, value string) {
 	op := operation{client, id}
 	var a *claim
 	for _, v := range values {
@@ -138,7 +161,7 @@ func (l *Leases) Set(client string, id int, takes bool, values ...string) (lease
 	}
 	for _, v := range values {
 		if a == nil && len(v) > TokenLength {
-			if a = l.akin(client, func(_ *claim, token string) bool { return strings.Contains(v, token) }); a != nil {
+			if a = l.contained(client, v); a != nil {
 				value, l.tokens[v] = v, a // a replica, which does not know who has sent it, knows it, too
 			}
 		}
@@ -146,7 +169,7 @@ func (l *Leases) Set(client string, id int, takes bool, values ...string) (lease
 	switch {
 	case a != nil && (a.operation == op || a.client != client || id == 0):
 		return a.lease, value
-	case a != nil || takes:
+	case a != nil || takes == TakesAlways || takes == TakesInAcquire && id != 0:
 		return l.Asked(client, id), value
 	}
 	return "", ""

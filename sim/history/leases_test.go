@@ -4,7 +4,7 @@ import "testing"
 
 func TestLeases(t *testing.T) {
 	const x, y, z = "0123456789abcdef", "fedcba9876543210", "a token of another"
-	set := func(l *Leases, client string, id int, takes bool, values ...string) string {
+	set := func(l *Leases, client string, id int, takes Taking, values ...string) string {
 		lease, _ := l.Set(client, id, takes, values...)
 		return lease
 	}
@@ -20,53 +20,68 @@ func TestLeases(t *testing.T) {
 		{"of two clients", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c2", 1, y) }, "c2#1"},
 		{"sent back", func(l *Leases) string { l.Send("c1", 1, x); return l.Known(x) }, "c1#1"},
 		{"never sent", func(l *Leases) string { return l.Known(x) }, ""},
-		{"a key with a token", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, true, x) }, "c1#1"},
-		{"a key set late", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return set(l, "c1", 1, true, x) }, "c1#1"},
-		{"a key set by a script of another", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c2", 1, false, x) }, "c1#1"},
-		{"a token used again", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, x); return set(l, "c1", 2, true, x) }, "c1#2"},
-		{"and handed out", func(l *Leases) string { l.Send("c1", 1, x); set(l, "c1", 2, true, x); return l.Asked("c1", 2) }, "c1#2"},
-		{"renewed with its token", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 0, false, x) }, "c1#1"},
-		{"a value that all share", func(l *Leases) string { return set(l, "c1", 1, true, "1") }, "c1#1"},
-		{"and handed out too", func(l *Leases) string { set(l, "c1", 1, true, "1"); return l.Asked("c1", 1) }, "c1#1"},
-		{"taken again", func(l *Leases) string { set(l, "c1", 1, true, "1"); return set(l, "c1", 2, true, "1") }, "c1#2"},
-		{"on a second node", func(l *Leases) string { set(l, "c1", 1, true, "1"); return set(l, "c1", 1, true, "1") }, "c1#1"},
-		{"and taken over by another", func(l *Leases) string { set(l, "c1", 1, true, "1"); return set(l, "c2", 1, true, "2") }, "c2#1"},
-		{"a counter", func(l *Leases) string { return set(l, "c1", 1, false, "7") }, ""},
-		{"a hash with a token in it", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, false, "owner", x, "count", "1") }, "c1#1"},
-		{"beside a long word that others sent", func(l *Leases) string { l.Send("c2", 1, z); l.Send("c1", 1, x); return set(l, "c1", 1, false, z, x) }, "c1#1"},
+		{"a key with a token", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, TakesAlways, x) }, "c1#1"},
+		{"a key set late", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return set(l, "c1", 1, TakesAlways, x) }, "c1#1"},
+		{"a key set by a script of another", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c2", 1, TakesNothing, x) }, "c1#1"},
+		{"a token used again", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, x); return set(l, "c1", 2, TakesAlways, x) }, "c1#2"},
+		{"and handed out", func(l *Leases) string { l.Send("c1", 1, x); set(l, "c1", 2, TakesAlways, x); return l.Asked("c1", 2) }, "c1#2"},
+		{"renewed with its token", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 0, TakesNothing, x) }, "c1#1"},
+		{"a value that all share", func(l *Leases) string { return set(l, "c1", 1, TakesAlways, "1") }, "c1#1"},
+		{"and handed out too", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return l.Asked("c1", 1) }, "c1#1"},
+		{"taken again", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return set(l, "c1", 2, TakesAlways, "1") }, "c1#2"},
+		{"on a second node", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return set(l, "c1", 1, TakesAlways, "1") }, "c1#1"},
+		{"and taken over by another", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return set(l, "c2", 1, TakesAlways, "2") }, "c2#1"},
+		{"a counter", func(l *Leases) string { return set(l, "c1", 1, TakesNothing, "7") }, ""},
+		{"a hash with a token in it", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			return set(l, "c1", 1, TakesNothing, "owner", x, "count", "1")
+		}, "c1#1"},
+		{"beside a long word that others sent", func(l *Leases) string {
+			l.Send("c2", 1, z)
+			l.Send("c1", 1, x)
+			return set(l, "c1", 1, TakesNothing, z, x)
+		}, "c1#1"},
 		{"beside a long word of its own", func(l *Leases) string {
 			l.Send("c1", 1, z)
 			l.Send("c1", 1, x)
-			return set(l, "c1", 1, false, z, x)
+			return set(l, "c1", 1, TakesNothing, z, x)
 		}, "c1#2"},
 		{"which is the one asked for as well", func(l *Leases) string { l.Send("c1", 1, z); l.Send("c1", 1, x); return l.Asked("c1", 1) }, "c1#2"},
-		{"a hash that takes without a token", func(l *Leases) string { return set(l, "c1", 1, true, "owner", "1") }, "c1#1"},
-		{"a value with a token in it", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, false, `{"owner":"`+x+`"}`) }, "c1#1"},
+		{"a hash that takes without a token", func(l *Leases) string { return set(l, "c1", 1, TakesAlways, "owner", "1") }, "c1#1"},
+		{"a value with a token in it", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, TakesNothing, `{"owner":"`+x+`"}`) }, "c1#1"},
 		{"copied to a replica", func(l *Leases) string {
 			l.Send("c1", 1, x)
-			set(l, "c1", 1, false, "owner "+x)
-			return set(l, "", 0, false, "owner "+x)
+			set(l, "c1", 1, TakesNothing, "owner "+x)
+			return set(l, "", 0, TakesNothing, "owner "+x)
 		}, "c1#1"},
 		{"with tokens of two leases", func(l *Leases) string {
 			l.Send("c1", 1, x)
 			l.Send("c1", 2, y)
-			return set(l, "c1", 2, false, x+" "+y)
-		}, ""},
-		{"with the token of another", func(l *Leases) string { l.Send("c2", 1, x); return set(l, "c1", 1, false, "owner "+x) }, ""},
+			return set(l, "c1", 2, TakesNothing, y+" "+x)
+		}, "c1#2"},
+		{"with the token of its process, which it sends after that of the lease", func(l *Leases) string {
+			l.Send("c1", 1, y)
+			l.Send("c1", 1, x)
+			return set(l, "c1", 1, TakesNothing, x+":"+y)
+		}, "c1#2"},
+		{"which is the one that it asked for", func(l *Leases) string { l.Send("c1", 1, y); l.Send("c1", 1, x); return l.Asked("c1", 1) }, "c1#2"},
+		{"a short token that a script sets", func(l *Leases) string { return set(l, "c1", 1, TakesInAcquire, "k3f9") }, "c1#1"},
+		{"a key that a script makes when no lease is asked for", func(l *Leases) string { return set(l, "c1", 0, TakesInAcquire, "k3f9") }, ""},
+		{"with the token of another", func(l *Leases) string { l.Send("c2", 1, x); return set(l, "c1", 1, TakesNothing, "owner "+x) }, ""},
 		{"with a token of long ago in it", func(l *Leases) string {
 			l.Send("c1", 1, x)
 			l.Send("c1", 2, y)
-			return set(l, "c1", 2, false, "owner "+x)
+			return set(l, "c1", 2, TakesNothing, "owner "+x)
 		}, "c1#2"},
 		{"with a short word in it", func(l *Leases) string {
 			l.Send("c1", 1, "owner")
-			return set(l, "c1", 1, false, "the owner of the lock")
+			return set(l, "c1", 1, TakesNothing, "the owner of the lock")
 		}, ""},
 		{"a token that was sent in a value", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c1", 0, x) }, "c1#1"},
 		{"and in a value of another acquire", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c1", 2, x) }, "c1#2"},
 		{"and by another client", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c2", 0, x) }, "c2#1"},
 		{"a value with what was sent before", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c1", 1, "owner "+x) }, "c1#1"},
-		{"a queue of others", func(l *Leases) string { l.Send("c2", 1, y); return set(l, "c1", 0, false, "a", y) }, "c2#1"},
+		{"a queue of others", func(l *Leases) string { l.Send("c2", 1, y); return set(l, "c1", 0, TakesNothing, "a", y) }, "c2#1"},
 		{"a lock that sends nothing", func(l *Leases) string { return l.Asked("c1", 1) }, "c1#1"},
 		{"twice", func(l *Leases) string { l.Asked("c1", 1); return l.Asked("c1", 2) }, "c1#2"},
 		{"another's token is no mark of mine", func(l *Leases) string { l.Send("c2", 1, z); return l.Asked("c1", 1) }, "c1#1"},
