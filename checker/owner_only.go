@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -66,12 +67,32 @@ func ownerOnly(ix *index) []Violation {
 	return found
 }
 
-// heldKeys returns the names of the keys that a lease had when it was obtained.
+// heldKeys returns the names of the keys that the leases of a lock had when they were obtained: those that all of them had, if there are any. A
+// key that only some had is one by which clients wait, for example a list in which a client that had left was still there.
 func (ix *index) heldKeys() map[string]bool {
-	held := map[string]bool{}
+	had := map[string]map[string]map[string]bool{} // lock → key → label
+	leases := map[string]map[string]bool{}         // lock → label
 	for _, k := range ix.Lives {
-		if l := ix.Lease(k.Label); l != nil && k.From <= l.ReturnEvent && l.ReturnEvent <= k.To {
-			held[k.Key] = true
+		l := ix.Lease(k.Label)
+		if l == nil || k.From > l.ReturnEvent || l.ReturnEvent > k.To {
+			continue
+		}
+		if had[l.Lock] == nil {
+			had[l.Lock], leases[l.Lock] = map[string]map[string]bool{}, map[string]bool{}
+		}
+		if had[l.Lock][k.Key] == nil {
+			had[l.Lock][k.Key] = map[string]bool{}
+		}
+		had[l.Lock][k.Key][l.Label], leases[l.Lock][l.Label] = true, true
+	}
+	held := map[string]bool{}
+	for lock, keys := range had {
+		all := func(labels map[string]bool) bool { return len(labels) == len(leases[lock]) }
+		some := slices.ContainsFunc(slices.Collect(maps.Values(keys)), all)
+		for key, labels := range keys {
+			if !some || all(labels) {
+				held[key] = true
+			}
 		}
 	}
 	return held
@@ -80,7 +101,7 @@ func (ix *index) heldKeys() map[string]bool {
 // unclaimed reports whether a key that was set for a lease belongs to nobody by t, because the lease was never obtained. One that
 // will be obtained later may still have an owner.
 func (ix *index) unclaimed(label string, set, t time.Duration) bool {
-	return ix.Lease(label) == nil && ix.Meta.TTL > 0 && t >= facts.Later(set, ix.Meta.TTL)
+	return ix.Lease(label) == nil && ix.Meta.TTL > 0 && t >= facts.Later(set, ix.Meta.TTL-facts.Rounding)
 }
 
 // holding reports whether a client holds any lease at t.

@@ -357,6 +357,29 @@ func TestReleaseUnderWay(t *testing.T) {
 	}
 }
 
+// TestStay: a process that stays can be paused and can crash after the end of its lane; another has exited then.
+func TestStay(t *testing.T) {
+	for _, stays := range []bool{false, true} {
+		var want []string
+		if stays {
+			want = []string{"pause c1 1s", "crash c1"}
+		}
+		h := inWorld(t, Config{Seed: 1}, func(w *World) {
+			c := w.Process("c1")
+			if stays {
+				c.Stay()
+			}
+			c.Go(func(context.Context) { go c.Clock().Sleep(1500 * time.Millisecond) })
+			other := w.Process("c2")
+			other.Go(func(context.Context) { other.Until(10 * time.Second) })
+			inject(w, "1s pause c1 1s\n3s crash c1")
+		})
+		if got := bites(h); !slices.Equal(got, want) {
+			t.Errorf("stays %v: bites %q, want %q", stays, got, want)
+		}
+	}
+}
+
 // TestCrashOfClient: I/O fails, the context is cancelled, nothing more is recorded, sleeps end, and lanes are over. What the client
 // had sent arrives.
 func TestCrashOfClient(t *testing.T) {

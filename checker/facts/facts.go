@@ -50,6 +50,7 @@ type Facts struct {
 	Successor  map[string]*Lease // by label, the lease on the same lock that was granted next
 	Releases   map[string][]int  // invocations, by label
 	Extensions map[string][]int  // by label, the events that told a client another end, including renewals by the lock itself
+	Passing    map[string]bool   // keys by which clients only ask for the lock, or wait for it: see readPassing
 	Losses     map[string][]int  // by label, the events that told a client that its lease is lost
 	changes    map[string][]int  // by label, Extensions, Losses, and the invocations and outcomes of all extensions
 	byLabel    map[string]int    // where in Leases
@@ -106,6 +107,7 @@ func Of(h *history.History) *Facts {
 		Releases:    map[string][]int{},
 		Reads:       map[string][]int{},
 		Extensions:  map[string][]int{},
+		Passing:     map[string]bool{},
 		Losses:      map[string][]int{},
 		changes:     map[string][]int{},
 		Crashes:     map[string][]int{},

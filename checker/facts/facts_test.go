@@ -66,10 +66,10 @@ func TestAdvances(t *testing.T) {
 func TestPassing(t *testing.T) {
 	const head = "0 c1 invoke acquire\n1 n1 set c1#1 key=intent\n"
 	for text, want := range map[string]float64{
-		head + "2 n1 set c1#1 key=lock\n2 n1 delete c1#1 key=intent\n3 c1 ok acquire c1#1 until=12":                                   2,
-		head + "2 n1 set c1#1 key=lock\n2 n1 expire c1#1 key=intent\n3 c1 ok acquire c1#1 until=12":                                   1, // it was the node that removed it
-		head + "2 n1 delete c1#1 key=intent\n3 c1 ok acquire c1#1 until=12":                                                       1, // there is no other
-		head + "2 n1 set c1#1 key=lock\n3 c1 ok acquire c1#1 until=12\n4 n1 delete c1#1 key=intent":                                   1, // it was there with the lease
+		head + "2 n1 set c1#1 key=lock\n2 n1 delete c1#1 key=intent\n3 c1 ok acquire c1#1 until=12":                                       2,
+		head + "2 n1 set c1#1 key=lock\n2 n1 expire c1#1 key=intent\n3 c1 ok acquire c1#1 until=12":                                       1, // it was the node that removed it
+		head + "2 n1 delete c1#1 key=intent\n3 c1 ok acquire c1#1 until=12":                                                               1, // there is no other
+		head + "2 n1 set c1#1 key=lock\n3 c1 ok acquire c1#1 until=12\n4 n1 delete c1#1 key=intent":                                       1, // it was there with the lease
 		"0 c1 invoke acquire\n1 n1 set c1#1 key=lock\n1.5 n1 delete c1#1 key=lock\n2 n1 set c1#1 key=lock\n3 c1 ok acquire c1#1 until=12": 2, // the same key
 	} {
 		f := Of(handmade.History(t, text))

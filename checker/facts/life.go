@@ -28,12 +28,9 @@ type Life struct {
 // A place is where a key can be.
 type place struct{ node, key string }
 
-// A mark is a key by its name, and the lease that it stands for.
-type mark struct{ label, key string }
-
 // readKeys follows the keys of the lock nodes and of their replicas. A replicated key is not a vote.
 func (f *Facts) readKeys() {
-	passing := f.passing()
+	f.readPassing()
 	living := func(p place) *Life {
 		if all := f.livesAt[p]; len(all) > 0 && f.Lives[all[len(all)-1]].To == len(f.Events) {
 			return &f.Lives[all[len(all)-1]]
@@ -63,7 +60,7 @@ func (f *Facts) readKeys() {
 		again := voted && before == label // a lease that overwrites its own key keeps the vote, and gets no second one
 		l := Life{
 			Node: p.node, Key: p.key, Label: label, Group: f.Groups[p.node], From: i, To: len(f.Events),
-			Vote: again || !f.Servers[f.Events[i].By] && !passing[mark{label, p.key}],
+			Vote: again || !f.Servers[f.Events[i].By] && !f.Passing[p.key],
 		}
 		f.date(&l, i)
 		l.lasting = l.Promise == history.NoEnd
@@ -113,13 +110,12 @@ func (f *Facts) readKeys() {
 	}
 }
 
-// passing returns the keys that stood for a lease only until it was obtained: when its Acquire returned, clients had removed them from all
-// nodes, and another key stood for it. Such a key says that a client wants the lock, or waits for it, and is no vote.
-func (f *Facts) passing() map[mark]bool {
+// readPassing finds the keys that stood for a lease only until it was obtained: when its Acquire returned, clients had removed them from all
+// nodes, and another key stood for it. A key of that name says that a client wants the lock, or waits for it, and is no vote.
+func (f *Facts) readPassing() {
 	if f.keys > 1 {
-		return nil // the lock says how many keys a lease has
+		return // the lock says how many keys a lease has
 	}
-	passing := map[mark]bool{}
 	at := map[place]string{}                // the lease that a key stands for
 	names := map[string]map[string]string{} // label → key → how it ended last; empty while it is there
 	end := func(p place, how string) {
@@ -140,7 +136,7 @@ func (f *Facts) passing() map[mark]bool {
 			}
 			for key, how := range names[e.Lease] {
 				if len(there) > 0 && !there[key] && (how == history.Delete || how == history.Over) {
-					passing[mark{e.Lease, key}] = true
+					f.Passing[key] = true
 				}
 			}
 		case e.Kind != history.State || f.Groups[e.Process] == "" || f.Servers[e.By]:
@@ -156,7 +152,6 @@ func (f *Facts) passing() map[mark]bool {
 			end(p, e.Op)
 		}
 	}
-	return passing
 }
 
 // Unasked reports whether the client that set a deadline by event i did so silently: outside of an operation that sets deadlines,

@@ -2,6 +2,7 @@ package play
 
 import (
 	"slices"
+	"time"
 
 	"lockstep/checker"
 	"lockstep/sim/history"
@@ -50,8 +51,8 @@ var cures = []cure{
 // countedLate is the remedy for an overlap with a lease that was counted for more than the TTL, whatever the scenario.
 const countedLate = "count the lease by Env.Clock, from before the request and not from the reply (lockstep show redlock-slow-acquire/redlock/replies)"
 
-// countedForLonger reports whether a lease that proves an overlap was to last for longer than the TTL from when it was asked for, by the
-// clock of its client. Then it counts from too late, or by another clock.
+// countedForLonger reports whether a lease that proves an overlap was to last for longer than the TTL from when its key was asked for, by the
+// clock of its client. Then it counts from too late, or by another clock. An Acquire may wait for long before it asks for the key.
 func countedForLonger(h *history.History, v checker.Violation) bool {
 	if v.Property != checker.LeaseExclusion || v.Assumption != checker.None || h == nil {
 		return false
@@ -61,9 +62,16 @@ func countedForLonger(h *history.History, v checker.Violation) bool {
 		if got.Kind != history.OK || got.Op != history.Acquire || got.Until == history.NoEnd {
 			return false
 		}
-		return slices.ContainsFunc(h.Events[:i], func(asked history.Event) bool {
-			return asked.Kind == history.Invoke && asked.Process == got.Process && asked.ID == got.ID && got.Until-asked.Clock > h.Meta.TTL
-		})
+		var ahead, sent time.Duration // how far the client's steady clock was ahead of true time, and when it asked for the key
+		for _, e := range h.Events[:i] {
+			switch {
+			case e.Kind == history.Invoke && e.Process == got.Process && e.ID == got.ID:
+				ahead = e.Clock - e.At
+			case e.Kind == history.State && e.By == got.Process && e.Lease == got.Lease:
+				sent = e.Departure()
+			}
+		}
+		return sent > 0 && got.Until-ahead > sent+h.Meta.TTL
 	})
 }
 
