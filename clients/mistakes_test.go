@@ -405,6 +405,22 @@ var harms = map[string]harm{
 			done(err != nil)
 		})
 	}},
+	"single-release-prefix": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(2 * time.Second)
+			lease.Release(c.ctx)
+		})
+		s.client("c2", func(c *client) {
+			c.Until(time.Second)
+			lease, err := build(c.env).Acquire(c.ctx, "lock2", 10*time.Second)
+			if err != nil {
+				return
+			}
+			c.Until(3 * time.Second)
+			done(lease.Release(c.ctx) != nil)
+		})
+	}},
 	"single-capped-ttl": {play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
 		s.client("c1", func(c *client) {

@@ -170,6 +170,8 @@ var twins = []twin{
 	{"wait-other-connection/single-wait/again", "single-wait-own-client", ""},
 	{"wait-refused/single-wait", "single-wait-leaves", ""},
 	{"late-renewal/watchdog", "watchdog-recreates-late", ""},
+	{"other-name/single/prefix", "single-release-prefix", ""},
+	{"other-name/redlock/prefix", "single-release-prefix", ""},
 	{"other-name/single/both", "single-one-at-a-time", ""},
 	{"redlock-minority-down/redlock/first", "redlock-first-three", ""},
 	{"ttl-too-long/single/held", "single-capped-ttl", ""},

@@ -11,7 +11,8 @@
 // redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
 // watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after, single-load-once,
 // single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once,
-// watchdog-off-after-error, watchdog-release-waits.
+// watchdog-off-after-error, watchdog-release-waits,
+// single-release-prefix.
 package broken
 
 import (
@@ -70,6 +71,7 @@ func Mistakes() []clients.Lock {
 		cleanUpCancelled,
 		goesOn,
 		oneKey,
+		releasePrefix,
 		cappedTTL,
 		oneAtATime,
 		waitOwnClient,
