@@ -147,6 +147,16 @@ func lateExtension(at time.Duration) func(*stage, clients.New, func(bool)) {
 	}
 }
 
+// unknownExtension has c1 release after an extension without a reply: harm is done if the key stays.
+func unknownExtension(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		lease := c.at(0, build(c.env), 8*time.Second)
+		lease.(clients.Extender).Extend(c.ctx, 8*time.Second)
+		lease.Release(c.ctx)
+		done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+	})
+}
+
 // left has c1 acquire and release while others have some of the nodes: harm is done if a key of c1 stays on one of the rest.
 func left(others []int, on int) func(*stage, clients.New, func(bool)) {
 	return func(s *stage, build clients.New, done func(bool)) {
@@ -199,6 +209,8 @@ var harms = map[string]harm{
 			}
 		})
 	}},
+	"single-extend-versioned":  {lone: true, faults: []string{"on reply EVAL n1->c1 reset"}, play: unknownExtension},
+	"redlock-extend-versioned": {nodes: 3, faults: []string{"on reply EVAL n1->c1 reset", "on reply EVAL n2->c1 reset"}, play: unknownExtension},
 	"single-extend-soft": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			lease := c.at(0, build(c.env), 8*time.Second)
@@ -301,6 +313,21 @@ var harms = map[string]harm{
 			ctx, cancel := context.WithCancel(c.ctx)
 			c.env.Clock.AfterFunc(time.Minute, cancel)
 			done(errors.Is(lease.Release(ctx), context.Canceled))
+		})
+	}},
+	"watchdog-release-aborted": {faults: []string{"on reply GET n1->c1 delay 500ms"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 3*time.Second) // renewed at 1 s
+			c.Until(800 * time.Millisecond)
+			lease.Release(c.ctx)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"watchdog-doubles": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(0, build(c.env), 3*time.Second)
+			c.Until(20 * time.Second)
+			done(c.env.Nodes[0].PTTL(c.ctx, "lock").Val() > 3*time.Second)
 		})
 	}},
 	"watchdog-off-after-error": {later: []string{"crash n1"}, play: func(s *stage, build clients.New, done func(bool)) {

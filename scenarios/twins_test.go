@@ -97,6 +97,8 @@ var twins = []twin{
 	{"expiry-herd/single", "getset", ""},
 	{"extend/redlock-extend", "redlock-no-drift", ""},
 	{"extend/redlock-extend/drift", "redlock-extend-no-drift", ""},
+	{"extend/single-extend/no-reply-released", "single-extend-versioned", ""},
+	{"extend/redlock-extend/no-reply-released", "redlock-extend-versioned", ""},
 	{"extend-gone/single-extend", "single-extend-soft", ""},
 	{"extend-gone/redlock-extend", "redlock", ""},
 	{"extend-late/single-extend", "single-extend-xx", ""},
@@ -170,11 +172,13 @@ var twins = []twin{
 	{"wait-other-connection/single-wait/again", "single-wait-own-client", ""},
 	{"wait-refused/single-wait", "single-wait-leaves", ""},
 	{"late-renewal/watchdog", "watchdog-recreates-late", ""},
+	{"release-during-renewal/watchdog", "watchdog-release-aborted", ""},
 	{"other-name/single/prefix", "single-release-prefix", ""},
 	{"other-name/redlock/prefix", "single-release-prefix", ""},
 	{"other-name/single/both", "single-one-at-a-time", ""},
 	{"redlock-minority-down/redlock/first", "redlock-first-three", ""},
 	{"ttl-too-long/single/held", "single-capped-ttl", ""},
+	{"watchdog-crash/watchdog/later", "watchdog-doubles", ""},
 	{"watchdog-crash/watchdog", "watchdog", "at 11500ms jump n1 +20s"},
 }
 

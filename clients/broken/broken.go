@@ -11,8 +11,8 @@
 // redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
 // watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after, single-load-once,
 // single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once,
-// watchdog-off-after-error, watchdog-release-waits,
-// single-release-prefix.
+// watchdog-off-after-error, watchdog-release-waits, single-release-prefix, single-extend-versioned, redlock-extend-versioned,
+// watchdog-release-aborted, watchdog-doubles.
 package broken
 
 import (
@@ -53,6 +53,7 @@ func Mistakes() []clients.Lock {
 		extendFirst,
 		extendLater,
 		extendOnReply,
+		extendVersioned,
 		extendSoft,
 		extendSeconds,
 		givesUp,
@@ -102,6 +103,7 @@ func Mistakes() []clients.Lock {
 		extendAdds,
 		extendOfGranted,
 		extendNoDrift,
+		extendVersionedOnMany,
 
 		renewUncompared,
 		renewIgnored,
@@ -115,6 +117,8 @@ func Mistakes() []clients.Lock {
 		renewOnce,
 		renewOff,
 		releaseWaits,
+		releaseAborted,
+		doubles,
 
 		fenceBefore,
 		fenceWall,
