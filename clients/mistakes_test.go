@@ -520,6 +520,13 @@ var harms = map[string]harm{
 			done(c.at(0, build(c.env), 10*time.Second).Until().Sub(start) > 10*time.Second)
 		})
 	}},
+	"redlock-from-last-round": {nodes: 3, faults: []string{"crash n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.faultsAt(200*time.Millisecond, "restart n2")
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			done(lease != nil && lease.Until().Sub(c.env.Clock.Now()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val())
+		})
+	}},
 	"redlock-leaves-failed":    {nodes: 3, play: left([]int{1, 2}, 0)},
 	"redlock-release-majority": {nodes: 3, play: left(nil, 2)},
 	"redlock-same-token": {
@@ -555,6 +562,16 @@ var harms = map[string]harm{
 		s.client("c1", func(c *client) { held = c.at(0.5, build(c.env), 2*time.Second) })
 		s.client("c2", func(c *client) {
 			done(c.at(2.55, build(c.env), 10*time.Second) != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
+		})
+	}},
+	"redlock-extend-counts-earlier": {nodes: 3, later: []string{"cut c1-n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.faultsAt(3*time.Second, "cut c1-n1", "heal c1-n2")
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(2 * time.Second)
+			lease.(clients.Extender).Extend(c.ctx, 10*time.Second)
+			c.Until(4 * time.Second)
+			done(lease.(clients.Extender).Extend(c.ctx, 10*time.Second) == nil)
 		})
 	}},
 	"redlock-extend-adds": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {

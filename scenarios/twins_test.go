@@ -172,6 +172,8 @@ var twins = []twin{
 	{"wait-other-connection/single-wait/again", "single-wait-own-client", ""},
 	{"wait-refused/single-wait", "single-wait-leaves", ""},
 	{"late-renewal/watchdog", "watchdog-recreates-late", ""},
+	{"extend-minority/redlock-extend/twice", "redlock-extend-counts-earlier", ""},
+	{"redlock-node-by-node/redlock", "redlock-from-last-round", ""},
 	{"release-during-renewal/watchdog", "watchdog-release-aborted", ""},
 	{"other-name/single/prefix", "single-release-prefix", ""},
 	{"other-name/redlock/prefix", "single-release-prefix", ""},

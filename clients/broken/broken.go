@@ -12,7 +12,7 @@
 // watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after, single-load-once,
 // single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once,
 // watchdog-off-after-error, watchdog-release-waits, single-release-prefix, single-extend-versioned, redlock-extend-versioned,
-// watchdog-release-aborted, watchdog-doubles.
+// watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round.
 package broken
 
 import (
@@ -94,6 +94,7 @@ func Mistakes() []clients.Lock {
 		shiftedTokens,
 		driftAdded,
 		staleValidity,
+		fromLastRound,
 		leavesFailed,
 		releaseMajority,
 		sameToken,
@@ -104,6 +105,7 @@ func Mistakes() []clients.Lock {
 		extendOfGranted,
 		extendNoDrift,
 		extendVersionedOnMany,
+		extendCountsEarlier,
 
 		renewUncompared,
 		renewIgnored,
