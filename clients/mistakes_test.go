@@ -456,6 +456,12 @@ var harms = map[string]harm{
 		})
 		s.client("c2", func(c *client) { done(c.at(90, build(c.env), 10*time.Second) != nil && held != nil) })
 	}},
+	"single-microseconds-32": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 2*time.Hour)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Hour)
+		})
+	}},
 	"single-one-at-a-time": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			l := build(c.env)

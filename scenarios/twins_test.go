@@ -179,6 +179,7 @@ var twins = []twin{
 	{"other-name/redlock/prefix", "single-release-prefix", ""},
 	{"other-name/single/both", "single-one-at-a-time", ""},
 	{"redlock-minority-down/redlock/first", "redlock-first-three", ""},
+	{"ttl-too-long/single/hours", "single-microseconds-32", ""},
 	{"ttl-too-long/single/held", "single-capped-ttl", ""},
 	{"watchdog-crash/watchdog/later", "watchdog-doubles", ""},
 	{"watchdog-crash/watchdog", "watchdog", "at 11500ms jump n1 +20s"},

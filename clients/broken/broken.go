@@ -12,7 +12,7 @@
 // watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after, single-load-once,
 // single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once,
 // watchdog-off-after-error, watchdog-release-waits, single-release-prefix, single-extend-versioned, redlock-extend-versioned,
-// watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round.
+// watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round, single-microseconds-32.
 package broken
 
 import (
@@ -74,6 +74,7 @@ func Mistakes() []clients.Lock {
 		oneKey,
 		releasePrefix,
 		cappedTTL,
+		microseconds32,
 		oneAtATime,
 		waitOwnClient,
 		waitLeaves,
