@@ -147,6 +147,16 @@ func lateExtension(at time.Duration) func(*stage, clients.New, func(bool)) {
 	}
 }
 
+// unknownExtension has c1 release after an extension without a reply: harm is done if the key stays.
+func unknownExtension(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		lease := c.at(0, build(c.env), 8*time.Second)
+		lease.(clients.Extender).Extend(c.ctx, 8*time.Second)
+		lease.Release(c.ctx)
+		done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+	})
+}
+
 // left has c1 acquire and release while others have some of the nodes: harm is done if a key of c1 stays on one of the rest.
 func left(others []int, on int) func(*stage, clients.New, func(bool)) {
 	return func(s *stage, build clients.New, done func(bool)) {
@@ -199,6 +209,8 @@ var harms = map[string]harm{
 			}
 		})
 	}},
+	"single-extend-versioned":  {lone: true, faults: []string{"on reply EVAL n1->c1 reset"}, play: unknownExtension},
+	"redlock-extend-versioned": {nodes: 3, faults: []string{"on reply EVAL n1->c1 reset", "on reply EVAL n2->c1 reset"}, play: unknownExtension},
 	"single-extend-soft": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			lease := c.at(0, build(c.env), 8*time.Second)
@@ -303,6 +315,21 @@ var harms = map[string]harm{
 			done(errors.Is(lease.Release(ctx), context.Canceled))
 		})
 	}},
+	"watchdog-release-aborted": {faults: []string{"on reply GET n1->c1 delay 500ms"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 3*time.Second) // renewed at 1 s
+			c.Until(800 * time.Millisecond)
+			lease.Release(c.ctx)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"watchdog-doubles": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(0, build(c.env), 3*time.Second)
+			c.Until(20 * time.Second)
+			done(c.env.Nodes[0].PTTL(c.ctx, "lock").Val() > 3*time.Second)
+		})
+	}},
 	"watchdog-off-after-error": {later: []string{"crash n1"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.faultsAt(3*time.Second, "restart n1")
 		s.client("c1", func(c *client) {
@@ -405,6 +432,22 @@ var harms = map[string]harm{
 			done(err != nil)
 		})
 	}},
+	"single-release-prefix": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(2 * time.Second)
+			lease.Release(c.ctx)
+		})
+		s.client("c2", func(c *client) {
+			c.Until(time.Second)
+			lease, err := build(c.env).Acquire(c.ctx, "lock2", 10*time.Second)
+			if err != nil {
+				return
+			}
+			c.Until(3 * time.Second)
+			done(lease.Release(c.ctx) != nil)
+		})
+	}},
 	"single-capped-ttl": {play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
 		s.client("c1", func(c *client) {
@@ -412,6 +455,12 @@ var harms = map[string]harm{
 			c.Until(2 * time.Minute)
 		})
 		s.client("c2", func(c *client) { done(c.at(90, build(c.env), 10*time.Second) != nil && held != nil) })
+	}},
+	"single-microseconds-32": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 2*time.Hour)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Hour)
+		})
 	}},
 	"single-one-at-a-time": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
@@ -477,6 +526,13 @@ var harms = map[string]harm{
 			done(c.at(0, build(c.env), 10*time.Second).Until().Sub(start) > 10*time.Second)
 		})
 	}},
+	"redlock-from-last-round": {nodes: 3, faults: []string{"crash n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.faultsAt(200*time.Millisecond, "restart n2")
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			done(lease != nil && lease.Until().Sub(c.env.Clock.Now()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val())
+		})
+	}},
 	"redlock-leaves-failed":    {nodes: 3, play: left([]int{1, 2}, 0)},
 	"redlock-release-majority": {nodes: 3, play: left(nil, 2)},
 	"redlock-same-token": {
@@ -512,6 +568,16 @@ var harms = map[string]harm{
 		s.client("c1", func(c *client) { held = c.at(0.5, build(c.env), 2*time.Second) })
 		s.client("c2", func(c *client) {
 			done(c.at(2.55, build(c.env), 10*time.Second) != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
+		})
+	}},
+	"redlock-extend-counts-earlier": {nodes: 3, later: []string{"cut c1-n2", "cut c1-n3"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.faultsAt(3*time.Second, "cut c1-n1", "heal c1-n2")
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(2 * time.Second)
+			lease.(clients.Extender).Extend(c.ctx, 10*time.Second)
+			c.Until(4 * time.Second)
+			done(lease.(clients.Extender).Extend(c.ctx, 10*time.Second) == nil)
 		})
 	}},
 	"redlock-extend-adds": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {

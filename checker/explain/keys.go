@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,12 +33,21 @@ func (n *narrator) shorter(l *facts.Lease, expired []facts.Life) (moved func()) 
 	if last < 0 {
 		return moved
 	}
-	nodes, noun, key := strings.Join(processes(keys), " "), number(keys, "key", "keys"), keys[len(keys)-1]
 	if asked, answer := n.unanswered(last); asked >= 0 {
+		var on []facts.Life // the nodes where it did so, and not an earlier command
+		for i := len(set) - 1; i >= 0; i-- {
+			if n.doing(l.Client, set[i]) == asked {
+				on = append(on, keys[i])
+			} else {
+				set = slices.Delete(set, i, i+1)
+			}
+		}
+		slices.Reverse(on)
 		n.say(step, asked, append(set, n.outcome(asked)), "%s asked at %s for %s to end %s later, and got %s, but %s carried it out.",
-			l.Client, n.time(asked), l.Label, history.FormatDuration(n.f.TTL(n.event(asked))), answer, nodes)
+			l.Client, n.time(asked), l.Label, history.FormatDuration(n.f.TTL(n.event(asked))), answer, strings.Join(processes(on), " "))
 		return moved
 	}
+	nodes, noun, key := strings.Join(processes(keys), " "), number(keys, "key", "keys"), keys[len(keys)-1]
 	told := l.ReturnEvent // what the client was told after that command
 	if last > told {
 		told = facts.After(n.f.Extensions[l.Label], last)

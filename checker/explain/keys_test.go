@@ -24,6 +24,10 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 	}{
 		{"an extension that was not answered", c1 + "1 c1 invoke extend c1#1 ttl=3\n1.004 n1 retime c1#1 key=lock until=4.004\n1.006 c1 info extend c1#1 ttl=3\n4.004 n1 expire c1#1 key=lock\n" + end,
 			checker.LeaseExclusion, "c1 asked at 1.000s for c1#1 to end 3s later, and got no answer, but n1 carried it out."},
+		{"an extension that reached one node of two", "nodes 3\n0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=10.004\n0.004 n2 set c1#1 key=lock until=10.004\n0.006 c1 ok acquire c1#1 until=10\n" +
+			"1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=11.004\n1.006 c1 info extend c1#1\n2 c1 invoke extend c1#1\n2.006 c1 ok extend c1#1 until=12\n10.004 n2 expire c1#1 key=lock\n11.004 n1 expire c1#1 key=lock\n" +
+			"11.1 c2 invoke acquire\n11.104 n1 set c2#1 key=lock until=21.104\n11.104 n2 set c2#1 key=lock until=21.104\n11.106 c2 ok acquire c2#1 until=21",
+			checker.LeaseExclusion, "c1 asked at 1.000s for c1#1 to end 10s later, and got no answer, but n1 carried it out."},
 		{"a TTL that is too short", "0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=5.004\n0.006 c1 ok acquire c1#1 until=10\n5.004 n1 expire c1#1 key=lock\n" + end,
 			checker.LeaseExclusion, "By 0.004s c1 had given the key of c1#1 on n1 a TTL of 5s, which is less than it counted on."},
 		{"an extension with too short a TTL", c1 + "1 c1 invoke extend c1#1\n1.004 n1 retime c1#1 key=lock until=1.014\n1.006 c1 ok extend c1#1 until=11\n1.014 n1 expire c1#1 key=lock\n" + end,

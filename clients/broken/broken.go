@@ -11,7 +11,8 @@
 // redlock-extend-no-drift, redlock-stale-validity, watchdog-recreates, watchdog-recreates-late, watchdog-from-reply,
 // watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after, single-load-once,
 // single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once,
-// watchdog-off-after-error, watchdog-release-waits.
+// watchdog-off-after-error, watchdog-release-waits, single-release-prefix, single-extend-versioned, redlock-extend-versioned,
+// watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round, single-microseconds-32.
 package broken
 
 import (
@@ -52,6 +53,7 @@ func Mistakes() []clients.Lock {
 		extendFirst,
 		extendLater,
 		extendOnReply,
+		extendVersioned,
 		extendSoft,
 		extendSeconds,
 		givesUp,
@@ -70,7 +72,9 @@ func Mistakes() []clients.Lock {
 		cleanUpCancelled,
 		goesOn,
 		oneKey,
+		releasePrefix,
 		cappedTTL,
+		microseconds32,
 		oneAtATime,
 		waitOwnClient,
 		waitLeaves,
@@ -91,6 +95,7 @@ func Mistakes() []clients.Lock {
 		shiftedTokens,
 		driftAdded,
 		staleValidity,
+		fromLastRound,
 		leavesFailed,
 		releaseMajority,
 		sameToken,
@@ -100,6 +105,8 @@ func Mistakes() []clients.Lock {
 		extendAdds,
 		extendOfGranted,
 		extendNoDrift,
+		extendVersionedOnMany,
+		extendCountsEarlier,
 
 		renewUncompared,
 		renewIgnored,
@@ -113,6 +120,8 @@ func Mistakes() []clients.Lock {
 		renewOnce,
 		renewOff,
 		releaseWaits,
+		releaseAborted,
+		doubles,
 
 		fenceBefore,
 		fenceWall,

@@ -18,7 +18,7 @@ var adversities = []adversity{
 		"client-clock-drift", "client-clock-jump", "leap-second", "getset-skew", "client-time", "client-time-drift",
 	}},
 	{"crashes and restarts", []string{
-		"crash-no-ttl", "crash-before-expire", "single-node-down", "long-outage", "redlock-minority-down", "redlock-majority-down",
+		"crash-no-ttl", "crash-before-expire", "single-node-down", "long-outage", "redlock-node-by-node", "redlock-minority-down", "redlock-majority-down",
 		"crash-restart-3", "crash-restart-5", "crash-restart-aof", "crash-restart-scripts",
 		"delayed-restart", "delayed-restart-majority", "delayed-restart-clock",
 	}},
@@ -41,7 +41,8 @@ var adversities = []adversity{
 		"ttl-too-short", "ttl-too-long", "ttl-fraction", "born-expired",
 	}},
 	{"extension and renewal", []string{
-		"extend", "extend-gone", "extend-late", "extend-minority", "extend-majority", "extend-other-ttl", "watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply", "late-renewal",
+		"extend", "extend-gone", "extend-late", "extend-minority", "extend-majority", "extend-other-ttl",
+		"watchdog-crash", "watchdog-pause", "watchdog-zombie", "watchdog-back-late", "watchdog-late-reply", "late-renewal", "release-during-renewal",
 		"held-quietly",
 	}},
 	{"sweeps: one fault, at each position", []string{

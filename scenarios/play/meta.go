@@ -74,7 +74,8 @@ func paceOf(r script.Section) time.Duration {
 	return pace
 }
 
-// capOf returns the cap on virtual time: an hour after the last instant until which a lane waits.
+// capOf returns the cap on virtual time: an hour, or two TTLs if that is longer, after the last instant until which a lane waits. The probe
+// waits for one TTL before it asks.
 func capOf(r script.Section) time.Duration {
 	var last time.Duration
 	for _, lane := range r.Lanes {
@@ -84,7 +85,7 @@ func capOf(r script.Section) time.Duration {
 			}
 		}
 	}
-	return last + time.Hour
+	return last + max(time.Hour, 2*r.TTL)
 }
 
 // boundOf returns how long the probe may take.

@@ -23,8 +23,9 @@ type Renewed struct {
 	Persist bool
 	// FromReply makes the new end count from the reply, which is wrong.
 	FromReply bool
+	// TTL is what the next renewal asks for.
+	TTL time.Duration
 
-	ttl  time.Duration
 	ctx  context.Context // with which it was acquired
 	lost chan struct{}
 
@@ -43,7 +44,7 @@ func Watchdog(change func(l *Renewed, ttl time.Duration)) clients.New {
 			if err != nil {
 				return nil, err
 			}
-			l := &Renewed{Lease: lease, Every: ttl / 3, ttl: ttl, ctx: ctx, lost: make(chan struct{})}
+			l := &Renewed{Lease: lease, Every: ttl / 3, TTL: ttl, ctx: ctx, lost: make(chan struct{})}
 			l.Renew = func(ctx context.Context) (bool, error) {
 				n, err := ExtendOn(ctx, env.Nodes[0], name, lease.Token, ttl)
 				return n != 0, err
@@ -75,7 +76,7 @@ func (l *Renewed) once() {
 	switch {
 	case l.over || err != nil:
 		if !l.over && l.Persist && l.ctx.Err() == nil && l.Env.Clock.Now().Before(l.End) {
-			l.timer = l.Env.Clock.AfterFunc(l.ttl/10, l.once)
+			l.timer = l.Env.Clock.AfterFunc(l.TTL/10, l.once)
 		}
 		l.mu.Unlock()
 		return
@@ -87,7 +88,7 @@ func (l *Renewed) once() {
 	if l.FromReply {
 		start = l.Env.Clock.Now()
 	}
-	until, notify := start.Add(l.ttl), l.notify
+	until, notify := start.Add(l.TTL), l.notify
 	l.End = until
 	l.schedule()
 	l.mu.Unlock()
@@ -126,7 +127,11 @@ func (l *Renewed) Release(ctx context.Context) error {
 	if l.Persist {
 		l.stop()
 	}
-	err := l.Lease.Release(ctx)
+	return l.Ended(l.Lease.Release(ctx))
+}
+
+// Ended ends renewal after a release, if that has a reply, and returns the result of the release.
+func (l *Renewed) Ended(err error) error {
 	if err == nil || errors.Is(err, clients.ErrNotHeld) {
 		l.stop()
 	}

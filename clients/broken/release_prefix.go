@@ -1,0 +1,38 @@
+package broken
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockstep/clients"
+	"lockstep/clients/internal/parts"
+)
+
+// releasePrefix keeps more than one key under the name of its lock, and deletes all keys that begin with that name. It needs another lock
+// whose name begins with it.
+var releasePrefix = clients.Lock{
+	Name:  "single-release-prefix",
+	About: "single, whose release deletes all keys that begin with the name of the lock",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			return &prefixLease{lease}, nil
+		})
+	},
+}
+
+var releasePrefixScript = redis.NewScript(`
+	if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+	return redis.call('DEL', unpack(redis.call('KEYS', KEYS[1] .. '*')))`)
+
+type prefixLease struct{ *parts.Lease }
+
+func (l *prefixLease) Release(ctx context.Context) error {
+	return parts.Held(releasePrefixScript.Run(ctx, l.Env.Nodes[0], []string{l.Name}, l.Token).Int())
+}
