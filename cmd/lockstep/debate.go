@@ -78,6 +78,12 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	}
 	d := f.newDebate(argument, outcomes)
 	d.Command = command
+	if d.Live, err = livePages(c.Context()); err != nil {
+		if c.Context().Err() != nil {
+			return c.Context().Err()
+		}
+		fmt.Fprintf(c.ErrOrStderr(), "readers cannot play the runs of this site themselves: %v\n", err)
+	}
 	files, err := unlessInterrupted(c.Context(), d.Files) // drawing takes seconds, and writes nothing
 	if err != nil {
 		return err

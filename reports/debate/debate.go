@@ -28,6 +28,8 @@ type Debate struct {
 	// Command is the command that made the site. Versions lists the versions of everything that its runs depend on.
 	Command  string
 	Versions []string
+	// Live is what readers need to play runs themselves. Without it, the site has none of that.
+	Live *Live
 }
 
 // A NamedRun is one run of a debate.
@@ -73,7 +75,7 @@ func (d Debate) Files() ([]File, error) {
 		return nil, err
 	}
 	var files []File
-	for _, write := range []func() ([]File, error){s.pages, s.runPages, s.explorers, s.pictures} {
+	for _, write := range []func() ([]File, error){s.pages, s.runPages, s.explorers, s.livePages, s.pictures} {
 		more, err := write()
 		if err != nil {
 			return nil, err

@@ -34,6 +34,7 @@ type claimView struct {
 	Shown    *runView
 	Explored []*runView
 	Explorer string
+	Live     bool // its runs can be changed and played again
 }
 
 // A spoken is a voice, with its note.
@@ -54,7 +55,7 @@ type answer struct {
 
 // claim makes the view of a claim.
 func (s *site) claim(chapter *chapterView, claim claims.Claim) (*claimView, error) {
-	c := &claimView{Claim: claim, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html"}
+	c := &claimView{Claim: claim, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html", Live: s.Live != nil && len(claim.Vary) > 0}
 	for _, v := range claim.Voices {
 		chapter.cite(c, v)
 	}

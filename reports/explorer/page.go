@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"html/template"
 	"io"
@@ -80,6 +81,29 @@ func Figure(runs ...Run) (template.HTML, error) {
 		return "", err
 	}
 	return template.HTML(b.String()), nil
+}
+
+// Frame is a figure without a run, for a page whose script draws runs in it: the figure is in a template element, and the script calls
+// document.lockstepExplore with a copy that has got its [Data].
+func Frame() (template.HTML, error) {
+	var b bytes.Buffer
+	err := pageTemplate().ExecuteTemplate(&b, "figure", pageData{Runs: []*pageModel{}})
+	return template.HTML(b.String()), err
+}
+
+// Data is what a figure shows of a run, as JSON: what [Figure] has for its script, and the texts that it has as HTML.
+func Data(r Run) ([]byte, error) {
+	m := newPageModel(r)
+	return json.Marshal(struct {
+		*pageModel
+		Outcome      string         `json:"outcome"`
+		Facts        []string       `json:"facts"`
+		Title        string         `json:"title"`
+		Script       string         `json:"script"`
+		Properties   []pageProperty `json:"properties"`
+		Unmet        []string       `json:"unmet"`
+		Measurements []string       `json:"measurements"`
+	}{m, m.Outcome, m.Facts, m.Title, m.Script, m.Properties, m.Unmet, m.Measurements})
 }
 
 var (

@@ -138,9 +138,9 @@ type pageEvent struct {
 }
 
 type pageProperty struct {
-	Name   string
-	Status string
-	Broken []string // the violations, each in a sentence
+	Name   string   `json:"name"`
+	Status string   `json:"status"`
+	Broken []string `json:"broken"` // the violations, each in a sentence
 }
 
 // A pageJump is the event that a violation is shown at.

@@ -12,9 +12,14 @@
 //	heading: HEADING
 //	draw: RUN                  the run that is drawn, one of the evidence
 //	beside: RUN                a run to compare it with, or none
+//	vary: SCENARIO: STEP, FROM to TO: WHAT
+//	                           a quantity that readers can change in the runs of a scenario; see below
 //	happens:                   what happens in the runs, but never how they came out: that is read from the runs
 //	decides:                   which assumption the outcome depends on, and how
 //	side: WHO                  one of two sides that one can take, and below it what one has to believe for it
+//
+// In the STEP of a quantity, ? stands for its value and * for any word: "at 4s delay *->c1 ?". Each step like that gets the value. The step
+// "ttl ?" is the TTL.
 //
 // An ANSWER is PROPERTY ok, PROPERTY violated, PROPERTY violated: ASSUMPTION, or a QUANTITY that the run reports. In text, {10} is a link to
 // claim 10, `SET` is code, and *this* is stressed. A file is named after the number of its claim and some words: 10-pause.txt; 13a and 13b
@@ -53,6 +58,7 @@ type Claim struct {
 	Chapter string // the name of its chapter
 	Heading string
 	Draw    []string // the run that is drawn, and perhaps one to compare it with
+	Vary    []Quantity
 	Happens string
 	Decides string
 	Sides   []Side
@@ -105,6 +111,7 @@ var (
 		{Name: "heading", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "draw", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "beside", Shape: fields.Line, Least: 0, Most: 1},
+		{Name: "vary", Shape: fields.Line, Least: 0, Most: 4},
 		{Name: "happens", Shape: fields.Paragraph, Least: 1, Most: 1},
 		{Name: "decides", Shape: fields.Paragraph, Least: 1, Most: 1},
 		{Name: "side", Shape: fields.Titled, Least: 2, Most: 2},
@@ -209,6 +216,16 @@ func (a *Argument) addClaim(name string, f *fields.File) error {
 		if !slices.Contains(runs, run) {
 			return f.Fail([]string{"draw", "beside"}[i], 0, "a run that is shown must be one of the evidence; %s is not", run)
 		}
+	}
+	for i, line := range f.Values("vary") {
+		q, err := parseQuantity(line)
+		if err != nil {
+			return f.Fail("vary", i, "%w", err)
+		}
+		if !slices.ContainsFunc(runs, func(run string) bool { return strings.HasPrefix(run, q.Scenario+"/") }) {
+			return f.Fail("vary", i, "the scenario must be that of a run of the evidence; %s is not", q.Scenario)
+		}
+		c.Vary = append(c.Vary, q)
 	}
 	for _, side := range f.All("side") {
 		c.Sides = append(c.Sides, Side{side.Value, side.Text[0]})

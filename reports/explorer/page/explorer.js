@@ -6,7 +6,7 @@ class Explorer {
     root.classList.add("live"); // shows the controls that need the script
     const find = (name) => root.querySelector(`:scope .${name}`);
     this.find = find;
-    const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+    const data = root.lockstepData ?? JSON.parse(root.querySelector("script[type='application/json']").textContent);
     this.all = data.runs.map((d, n) => new Run(d, String.fromCharCode(65 + n)));
     this.runs = this.all;
     this.messages = false;
@@ -208,7 +208,7 @@ class Explorer {
   }
 
   key(e) {
-    if (this.find("help").open || e.altKey || e.ctrlKey || e.metaKey) return;
+    if (this.find("help").open || e.altKey || e.ctrlKey || e.metaKey || e.target.closest?.("input, select, textarea")) return;
     const onButton = e.target.closest?.("button, summary, a");
     const name = e.shiftKey && { ArrowLeft: "left", ArrowRight: "right" }[e.key] || {
       ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", "+": "in", "=": "in", "-": "out", 0: "fit",
@@ -319,8 +319,19 @@ const explorers = [...document.querySelectorAll("section.lockstep")].map((root, 
   return root.lockstep;
 });
 let used = explorers[0]; // keys go to the figure that was used last
-for (const e of explorers) for (const type of ["pointerdown", "focusin"]) e.root.addEventListener(type, () => (used = e));
+function follow(e) {
+  for (const type of ["pointerdown", "focusin"]) e.root.addEventListener(type, () => (used = e));
+}
+explorers.forEach(follow);
 document.addEventListener("keydown", (e) => used?.key(e));
+
+// lockstepExplore makes a figure explorable that was put into the page later, in the place of all others. Its data are in lockstepData.
+document.lockstepExplore = (root) => {
+  root.lockstep = used = new Explorer(root, 0); // no links lead into it
+  explorers.splice(0, explorers.length, used);
+  follow(used);
+  setTheme(document.documentElement.dataset.theme);
+};
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;

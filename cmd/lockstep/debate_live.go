@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"lockstep/reports/debate"
+	"lockstep/scenarios/reader"
+)
+
+// compileLimit is the longest time that the go command may take to compile the program for browsers.
+const compileLimit = 10 * time.Minute
+
+// livePages compiles the program with which readers play runs in a browser. It needs the go command and the source of Lockstep.
+func livePages(ctx context.Context) (*debate.Live, error) {
+	menu, err := reader.NewMenu()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "lockstep-browser-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithTimeout(ctx, compileLimit)
+	defer cancel()
+	program := filepath.Join(dir, "program.wasm")
+	if _, err := goCommand(ctx, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "lockstep/cmd/browser"); err != nil {
+		return nil, err
+	}
+	root, err := goCommand(ctx, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	l := &debate.Live{Menu: menu}
+	if l.Program, err = os.ReadFile(program); err != nil {
+		return nil, err
+	}
+	l.Glue, err = os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))
+	return l, err
+}
+
+// goCommand runs the go command in the directory of the source.
+func goCommand(ctx context.Context, args ...string) (string, error) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		return "", errors.New("there is no go command")
+	}
+	_, file, _, ok := runtime.Caller(0)
+	source := filepath.Dir(file)
+	if _, err := os.Stat(file); !ok || err != nil {
+		return "", errors.New("the source of this program is not here")
+	}
+	cmd := exec.CommandContext(ctx, tool, args...)
+	cmd.Dir = source
+	cmd.Env = append(cmd.Environ(), "GOOS=js", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0", "GOFLAGS=")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+	}
+	return string(out), nil
+}
