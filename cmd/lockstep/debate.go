@@ -17,6 +17,7 @@ import (
 
 func newDebate(k known) *cobra.Command {
 	f := &runFlags{known: k, on: play.OnSim, tries: 1}
+	var live bool
 	c := &cobra.Command{
 		Use:   "debate --out DIR",
 		Short: "Write the debate about Redlock as a web site, with the runs that bear on it",
@@ -27,20 +28,25 @@ verdict, and the assumption that decides. They need no network, and can be read 
 The text of each claim says what its runs must show. If a run shows something else, nothing is
 written, and the exit status is 1; if a run proves nothing, it is 2.
 
+With --live, readers can change the runs and play them again in their browsers, without a server.
+The program that does it, 6 MB, is compiled by the go command from the source of Lockstep.
+
 DIR must be new or empty, or contain a site that debate has written, which is replaced.`,
 		Example: `  lockstep debate --out debate
+  lockstep debate --out debate --live                readers can play the runs themselves
   lockstep debate --out debate --seed 7              the same claims, with other random draws`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.debate(c) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.debate(c, live) },
 	}
 	c.Flags().Var((*fileValue)(&f.out), "out", "write the site to `DIR`")
+	c.Flags().BoolVar(&live, "live", false, "let readers change the runs and play them again in their browsers")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "the seed of all random draws (default 1, or that of the scenario)")
 	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	f.bounds(c, "")
 	return c
 }
 
-func (f *runFlags) debate(c *cobra.Command) error {
+func (f *runFlags) debate(c *cobra.Command, live bool) error {
 	if f.out == "" {
 		return errors.New("debate needs the directory to write, as in lockstep debate --out debate")
 	}
@@ -53,6 +59,12 @@ func (f *runFlags) debate(c *cobra.Command) error {
 	}
 	defer dir.Close()
 
+	var program *debate.Live
+	if live {
+		if program, err = livePages(c.Context(), c.ErrOrStderr()); err != nil {
+			return fmt.Errorf("--live: %w", err)
+		}
+	}
 	argument, err := claims.Load()
 	if err != nil {
 		return err
@@ -73,17 +85,15 @@ func (f *runFlags) debate(c *cobra.Command) error {
 		return err
 	}
 	command := "lockstep debate --out debate"
+	if live {
+		command += " --live"
+	}
 	if f.seed != 0 {
 		command += fmt.Sprintf(" --seed %d", f.seed)
 	}
 	d := f.newDebate(argument, outcomes)
+	d.Live = program
 	d.Command = command
-	if d.Live, err = livePages(c.Context()); err != nil {
-		if c.Context().Err() != nil {
-			return c.Context().Err()
-		}
-		fmt.Fprintf(c.ErrOrStderr(), "readers cannot play the runs of this site themselves: %v\n", err)
-	}
 	files, err := unlessInterrupted(c.Context(), d.Files) // drawing takes seconds, and writes nothing
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +20,9 @@ import (
 // compileLimit is the longest time that the go command may take to compile the program for browsers.
 const compileLimit = 10 * time.Minute
 
-// livePages compiles the program with which readers play runs in a browser. It needs the go command and the source of Lockstep.
-func livePages(ctx context.Context) (*debate.Live, error) {
+// livePages compiles the program with which readers play runs in a browser. It needs the go command and the source of Lockstep. The first
+// time takes a minute or two, which it says.
+func livePages(ctx context.Context, told io.Writer) (*debate.Live, error) {
 	menu, err := reader.NewMenu()
 	if err != nil {
 		return nil, err
@@ -32,6 +34,10 @@ func livePages(ctx context.Context) (*debate.Live, error) {
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithTimeout(ctx, compileLimit)
 	defer cancel()
+	slow := time.AfterFunc(2*time.Second, func() {
+		fmt.Fprintln(told, "lockstep: compiling the program for browsers; this takes up to two minutes the first time, and some ten seconds later")
+	})
+	defer slow.Stop()
 	program := filepath.Join(dir, "program.wasm")
 	if _, err := goCommand(ctx, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "lockstep/cmd/browser"); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lockstep/checker"
@@ -17,6 +18,9 @@ import (
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
+
+// argument has the claims. They are read once, and not for each run.
+var argument = sync.OnceValues(claims.Load)
 
 // A Menu is what a reader can choose from.
 type Menu struct {
@@ -49,12 +53,12 @@ type Quantity struct {
 
 // NewMenu lists the claims whose runs have a quantity that can be changed.
 func NewMenu() (*Menu, error) {
-	argument, err := claims.Load()
+	a, err := argument()
 	if err != nil {
 		return nil, err
 	}
 	m := &Menu{Claims: []Claim{}}
-	for _, c := range argument.Claims {
+	for _, c := range a.Claims {
 		if len(c.Vary) == 0 {
 			continue
 		}
@@ -115,11 +119,14 @@ func find(name string) (*script.Scenario, script.Section, error) {
 // alone returns a scenario file with one run of a scenario. It has no musts, expectations or timeline: these need not hold any more
 // when a quantity is changed.
 func alone(s *script.Scenario, r script.Section) string {
+	whole := s.Resolve(r)
 	return s.Edited(func(page *script.Scenario) {
-		whole := s.Resolve(r)
-		page.Title, page.Prose = s.Title, ""
-		page.TTL, page.Lanes, page.Musts, page.Reports, page.SimOnly = whole.TTL, slices.Clone(whole.Lanes), nil, nil, ""
-		r.TTL, r.Lanes, r.Musts, r.Reports, r.SimOnly, r.Expect, r.Golden = 0, nil, nil, nil, "", nil, ""
+		page.Prose, page.TTL, page.Musts, page.Reports, page.SimOnly = "", whole.TTL, nil, nil, ""
+		r.TTL, r.Musts, r.Reports, r.SimOnly, r.Expect, r.Golden = 0, nil, nil, "", nil, ""
+		// A client without steps is a process, too; only a run can say so, in the place of a lane of the scenario.
+		if !slices.ContainsFunc(whole.Lanes, func(l script.Lane) bool { return len(l.Steps) == 0 }) {
+			page.Lanes, r.Lanes = slices.Clone(whole.Lanes), nil
+		}
 		page.Runs = []script.Section{r}
 	}).String()
 }
@@ -163,9 +170,9 @@ type Mistake struct {
 // longestScript limits the length of a script, in bytes.
 const longestScript = 64 << 10
 
-// Play plays a run that is asked for. Runs that are played in this process at the same time must not overlap.
+// Play plays a run that is asked for. An error in the request is in the answer.
 func Play(r Request) Answer {
-	a, err := play1(r)
+	a, err := played(r)
 	if err != nil {
 		a = &Answer{Errors: mistakes(err)}
 	}
@@ -173,7 +180,7 @@ func Play(r Request) Answer {
 	return *a
 }
 
-func play1(r Request) (*Answer, error) {
+func played(r Request) (*Answer, error) {
 	s, err := scenario(r)
 	if err != nil {
 		return nil, err
@@ -233,24 +240,21 @@ func scenario(r Request) (*script.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Runs) == 0 {
-		return nil, errors.New("a scenario must have a run, such as -- single nodes=1 --")
-	}
 	s.Runs = s.Runs[:1]
 	return s, nil
 }
 
 // changed returns the run of a claim with other quantities.
 func changed(r Request) (*script.Scenario, error) {
-	argument, err := claims.Load()
+	a, err := argument()
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(argument.Claims, func(c claims.Claim) bool { return c.ID == r.Claim })
+	i := slices.IndexFunc(a.Claims, func(c claims.Claim) bool { return c.ID == r.Claim })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no claim %.20q", r.Claim)
 	}
-	c := argument.Claims[i]
+	c := a.Claims[i]
 	if !slices.ContainsFunc(c.Evidence, func(e claims.Evidence) bool { return e.Run == r.Run }) {
 		return nil, fmt.Errorf("claim %s has no run %.100q", c.ID, r.Run)
 	}

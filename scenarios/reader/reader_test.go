@@ -1,41 +1,149 @@
 package reader
 
 import (
-	"fmt"
+	"encoding/json"
+	"os"
+	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
+
+	"lockstep/checker"
+	"lockstep/clients"
+	"lockstep/scenarios/play"
 )
 
-func TestX(t *testing.T) {
+func TestMain(m *testing.M) {
+	play.QuietRedis()
+	os.Exit(m.Run())
+}
+
+// As long as nothing is changed, a run of a claim is the one in the catalogue, although it has no musts and expects nothing.
+func TestRunsAreThoseOfTheCatalogue(t *testing.T) {
+	m := menu(t)
+	for _, c := range m.Claims {
+		for _, r := range c.Runs {
+			s, section, err := find(r.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			build, err := clients.Find(section.Lock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := play.Simulate(s, section, build, max(section.Seed, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := Play(Request{ID: 7, Claim: c.ID, Run: r.Name})
+			if a.ID != 7 || a.Checksum != o.History.Meta.Checksum || a.Statuses[r.Property] != o.Result.Status(r.Property) {
+				t.Errorf("claim %s, %s: %s, %s, %v; want %s, %s", c.ID, r.Name, a.Checksum, a.Statuses[r.Property], a.Errors, o.History.Meta.Checksum, o.Result.Status(r.Property))
+			}
+			again := Play(Request{Token: a.Token})
+			if a.Token != "" && again.Checksum != a.Checksum {
+				t.Errorf("%s by its token: %s, %v; want %s", r.Name, again.Checksum, again.Errors, a.Checksum)
+			}
+			if again := Play(Request{Script: a.Script, Brief: true}); again.Checksum != a.Checksum || again.Figure != nil {
+				t.Errorf("%s by its script: %s, %v; want %s", r.Name, again.Checksum, again.Errors, a.Checksum)
+			}
+		}
+	}
+}
+
+// Each quantity can have its smallest and its largest value, which the script then has.
+func TestQuantities(t *testing.T) {
+	for _, c := range menu(t).Claims {
+		for _, r := range c.Runs {
+			for i, q := range r.Vary {
+				if q.Own < 0 || len(q.Values) < 2 {
+					t.Errorf("claim %s, %s, %s: value %d of %d", c.ID, r.Name, q.What, q.Own, len(q.Values))
+					continue
+				}
+				for _, v := range []string{q.Values[0], q.Values[len(q.Values)-1]} {
+					values := make([]string, len(r.Vary))
+					values[i] = v
+					a := Play(Request{Claim: c.ID, Run: r.Name, Values: values})
+					if len(a.Errors) > 0 || len(a.Unmet) > 0 || a.Statuses[r.Property] == "" || !strings.Contains(a.Script, v) {
+						t.Errorf("claim %s, %s, %s %s: %v %v\n%s", c.ID, r.Name, q.What, v, a.Errors, a.Unmet, a.Script)
+					}
+				}
+			}
+		}
+	}
+}
+
+// The edge is where theory has it: a pause does harm from when the second client writes, which is 2 s after the TTL.
+func TestEdge(t *testing.T) {
+	found := func(pause string) checker.Status {
+		return Play(Request{Claim: "10", Run: "pause-after-acquire/redlock", Values: []string{pause}, Brief: true}).Statuses[checker.ResourceExclusion]
+	}
+	if before, beyond := found("11500ms"), found("12500ms"); before != checker.OK || beyond != checker.Violated {
+		t.Errorf("11.5 s: %s, 12.5 s: %s", before, beyond)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		r    Request
+		want string
+		line int
+	}{
+		{"no claim", Request{}, `there is no claim ""`, 0},
+		{"an unknown claim", Request{Claim: "99"}, `there is no claim "99"`, 0},
+		{"a run of another claim", Request{Claim: "10", Run: "clock-jump/redlock"}, `claim 10 has no run "clock-jump/redlock"`, 0},
+		{"a value beyond the largest", Request{Claim: "10", Run: "pause-after-acquire/redlock", Values: []string{"26s"}}, "how long c1 is paused must be between 1s and 25s, in steps as on the page", 0},
+		{"a value that is none", Request{Claim: "10", Run: "pause-after-acquire/redlock", Values: []string{"15s\n  write C"}}, "in steps as on the page", 0},
+		{"too many values", Request{Claim: "10", Run: "pause-after-acquire/redlock", Values: make([]string, 9)}, "has 2 quantities, but there are 9 values", 0},
+		{"a damaged token", Request{Token: "lk1.abc"}, "damaged", 0},
+		{"a step that is none", Request{Script: "# A.\n\nclient c1\n  aquire\n\n-- single nodes=1 --\n"}, "aquire", 4},
+		{"no run", Request{Script: "# A.\n\nclient c1\n  acquire\n"}, "ends without a run", 4},
+		{"a lock that is none", Request{Script: "# A.\n\nclient c1\n  acquire\n\n-- sinle nodes=1 --\n"}, "single", 0},
+		{"a long script", Request{Script: strings.Repeat("# A.\n", 20_000)}, "at most 65536 bytes", 0},
+		{"a sweep", Request{Script: "# A.\n\nsweep delay\nclient c1\n  acquire\n  release\n\n-- single nodes=1 --\n"}, "a sweep is a series of runs", 0},
+		{"guests", Request{Script: "# A.\n\nclient c1\n  acquire\n  release\n\n-- single nodes=1 guests=yes --\n"}, "WebAssembly", 0},
+	} {
+		a := Play(c.r)
+		if len(a.Errors) != 1 || !strings.Contains(a.Errors[0].Text, c.want) || a.Errors[0].Line != c.line || a.Statuses != nil {
+			t.Errorf("%s: %+v", c.what, a)
+		}
+	}
+	a := Play(Request{Script: "# A.\n\nclient c1\n  aquire\n  relase\n\n-- single nodes=1 --\n"})
+	if len(a.Errors) != 2 || a.Errors[1].Line != 5 {
+		t.Errorf("two mistakes: %+v", a.Errors)
+	}
+}
+
+// Whatever a link contains, the answer is a run or an error.
+func TestHostileRequests(t *testing.T) {
+	runs := []string{"pause-after-acquire/redlock", "clock-drift/redlock/above", "", "../x", "sweep-delay/single"}
+	rapid.Check(t, func(t *rapid.T) {
+		r := Request{
+			Claim:  rapid.SampledFrom([]string{"10", "9", "", "x"}).Draw(t, "claim"),
+			Run:    rapid.SampledFrom(runs).Draw(t, "run"),
+			Values: rapid.SliceOfN(rapid.OneOf(rapid.Just(""), rapid.Just("12s"), rapid.String()), 0, 4).Draw(t, "values"),
+			Script: rapid.OneOf(rapid.Just(""), rapid.String()).Draw(t, "script"),
+			Token:  rapid.OneOf(rapid.Just(""), rapid.Just("lk1."+rapid.StringMatching(`[A-Za-z0-9_-]{0,80}`).Draw(t, "token"))).Draw(t, "which"),
+			Brief:  true,
+		}
+		a := Play(r)
+		if (len(a.Errors) > 0) == (len(a.Statuses) > 0) {
+			t.Fatalf("%+v: %+v", r, a)
+		}
+		if _, err := json.Marshal(a); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func menu(t *testing.T) *Menu {
+	t.Helper()
 	m, err := NewMenu()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range m.Claims {
-		for _, r := range c.Runs {
-			a := Play(Request{Claim: c.ID, Run: r.Name, Brief: true})
-			if len(a.Errors) > 0 {
-				t.Errorf("%s %s: %v", c.ID, r.Name, a.Errors)
-				continue
-			}
-			fmt.Printf("%s %s %s: %s %s %v\n", c.ID, r.Name, r.Property, a.Statuses[r.Property], a.Checksum[:6], a.Unmet)
-			for i, q := range r.Vary {
-				strip := ""
-				for n, v := range q.Values {
-					values := make([]string, len(r.Vary))
-					values[i] = v
-					a := Play(Request{Claim: c.ID, Run: r.Name, Brief: true, Values: values})
-					if len(a.Errors) > 0 {
-						t.Errorf("%s %s: %v", c.ID, r.Name, a.Errors)
-						break
-					}
-					x := map[string]string{"ok": ".", "violated": "X", "unknown": "?"}[string(a.Statuses[r.Property])]
-					if n == q.Own {
-						x = "[" + x + "]"
-					}
-					strip += x
-				}
-				fmt.Printf("      %-60s %s..%s %s\n", q.What, q.Values[0], q.Values[len(q.Values)-1], strip)
-			}
-		}
+	if len(m.Claims) != 24 {
+		t.Errorf("%d claims can be played, not 24", len(m.Claims))
 	}
+	return m
 }
