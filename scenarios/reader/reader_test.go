@@ -52,9 +52,18 @@ func TestRunsAreThoseOfTheCatalogue(t *testing.T) {
 
 // Each quantity can have its smallest and its largest value, which the script then has.
 func TestQuantities(t *testing.T) {
-	for _, c := range menu(t).Claims {
+	a, err := argument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, c := range menu(t).Claims {
+		unused := map[string]bool{}
+		for _, q := range a.Claims[n].Vary {
+			unused[q.What] = true
+		}
 		for _, r := range c.Runs {
 			for i, q := range r.Vary {
+				delete(unused, q.What)
 				if q.Own < 0 || len(q.Values) < 2 {
 					t.Errorf("claim %s, %s, %s: value %d of %d", c.ID, r.Name, q.What, q.Own, len(q.Values))
 					continue
@@ -68,6 +77,9 @@ func TestQuantities(t *testing.T) {
 					}
 				}
 			}
+		}
+		if len(unused) > 0 {
+			t.Errorf("claim %s: no run has %v", c.ID, unused)
 		}
 	}
 }
