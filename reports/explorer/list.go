@@ -46,9 +46,12 @@ var (
 	listHTML string
 	//go:embed page/list.css
 	listCSS string
-
-	listTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(listHTML)) })
 )
+
+func listTemplate() *template.Template {
+	templates.parseList.Do(func() { templates.list = template.Must(template.New("").Parse(listHTML)) })
+	return templates.list
+}
 
 // ListPolicy is the Content-Security-Policy of a list. It allows the style of the list, an empty icon, and nothing else.
 var ListPolicy = sync.OnceValue(func() string {

@@ -128,7 +128,17 @@ var (
 )
 
 // What is made here is made when it is first used, and not when a program starts: each start of a guest would make it again.
-var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(pageHTML)) })
+// templates are parsed when they are first executed. A sync.OnceValue would link html/template into programs that write no page, too, such
+// as the one for browsers.
+var templates struct {
+	page, list           *template.Template
+	parsePage, parseList sync.Once
+}
+
+func pageTemplate() *template.Template {
+	templates.parsePage.Do(func() { templates.page = template.Must(template.New("").Parse(pageHTML)) })
+	return templates.page
+}
 
 // Style and Script are what the figures of a page need. Policy is the Content-Security-Policy that allows these two, by
 // their hashes, and nothing else: no network at all.

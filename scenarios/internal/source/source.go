@@ -1,3 +1,5 @@
+//go:build !js
+
 // Package source searches the source of the code under test.
 package source
 
