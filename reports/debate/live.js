@@ -66,7 +66,13 @@ let engine;
 let claim, run; // that are chosen; no claim if the reader's own script is played
 let chosen = []; // the number of the value of each quantity
 let revealed = false; // whether the reader has seen what comes out
-const known = new Map(); // the answer to each brief request
+let guessed = ""; // the request whose outcome the reader has guessed
+const known = new Map(); // the outcome of each brief request
+
+// shown is how a value is written on the page: 12500ms is 12.5s.
+const shown = (value) => value.replace(/^(\+?)(\d{4,})ms$/, (_, sign, ms) => `${sign}${ms / 1000}s`);
+
+const capital = (text) => text.replace(/^./, (c) => c.toUpperCase());
 
 const words = { ok: "kept", violated: "violated", unknown: "not decided" };
 
@@ -78,10 +84,11 @@ function request(values = chosen) {
 async function status(values) {
   const r = request(values);
   const key = JSON.stringify(r);
+  const property = run.property; // the reader may choose another run meanwhile
   if (!known.has(key)) {
     const answer = await engine.play({ ...r, brief: true }, false);
     if (!answer) return undefined;
-    known.set(key, answer.statuses?.[run.property] ?? "unknown");
+    known.set(key, answer.statuses?.[property] ?? "unknown");
   }
   return known.get(key);
 }
@@ -89,6 +96,7 @@ async function status(values) {
 function chooseClaim(id) {
   claim = claims.find((c) => c.id === id) ?? claims[0];
   revealed = false;
+  guessed = "";
   $("claim").value = claim.id;
   $("said").textContent = claim.text;
   $("back").href = `${claim.chapter}.html#claim-${claim.id}`;
@@ -102,19 +110,21 @@ function chooseRun(n, values) {
   chosen = run.vary.map((q, i) => Math.max(values?.[i] ? q.values.indexOf(values[i]) : q.own, 0));
   $("quantities").replaceChildren(...run.vary.map((q, n) => slider(q, n)));
   $("quantities").hidden = !run.vary.length;
-  for (const e of document.querySelectorAll(".property")) e.textContent = `“${run.property}”`;
+  $("property").textContent = `“${run.property}”`;
+  $("values").hidden = !run.vary.length;
+  $("values").replaceChildren(...run.vary.flatMap((q, i) => [i ? "; " : "", i ? `${q.what}: ` : capital(`${q.what}: `), make("strong", {}, shown(q.values[chosen[i]]))]), ".");
   play();
 }
 
 // slider is a quantity that can be changed. Below it, a strip shows what comes out at each value, the other quantities being as they are.
 function slider(q, n) {
-  const value = make("output", {}, q.values[chosen[n]]);
+  const value = make("output", {}, shown(q.values[chosen[n]]));
   const input = make("input", {
-    type: "range", min: "0", max: String(q.values.length - 1), value: String(chosen[n]), "aria-label": q.what, "aria-valuetext": q.values[chosen[n]],
+    type: "range", min: "0", max: String(q.values.length - 1), value: String(chosen[n]), "aria-label": q.what, "aria-valuetext": shown(q.values[chosen[n]]),
     on: { input: () => {
       chosen[n] = Number(input.value);
-      value.textContent = q.values[chosen[n]];
-      input.setAttribute("aria-valuetext", q.values[chosen[n]]);
+      value.textContent = shown(q.values[chosen[n]]);
+      input.setAttribute("aria-valuetext", value.textContent);
       back.hidden = chosen[n] === q.own;
       play();
     } },
@@ -122,29 +132,34 @@ function slider(q, n) {
   const back = make("button", { type: "button", class: "small", hidden: chosen[n] === q.own, on: { click: () => {
     input.value = String(q.own);
     input.dispatchEvent(new Event("input"));
-  } } }, `back to ${q.values[q.own]}`);
+  } } }, `back to ${shown(q.values[q.own])}`);
   const strip = make("div", { class: "strip", "aria-hidden": "true" }, q.values.map(() => make("span")));
   strip.style.setProperty("--n", q.values.length);
   return make("div", { class: "quantity" }, make("label", {}, make("span", { class: "what" }, q.what), value, back), input, strip, make("p", { class: "edge" }));
 }
 
-// edges fills the strips. Another choice ends it.
+// paint fills the strip of a quantity with what is known, and returns the outcome at each value.
+function paint(n) {
+  const q = run.vary[n];
+  const box = $("quantities").children[n];
+  const all = q.values.map((_, i) => known.get(JSON.stringify(request(chosen.with(n, i)))));
+  for (const [i, cell] of [...box.querySelector(".strip").children].entries()) cell.className = all[i] ?? "";
+  box.querySelector(".edge").textContent = all.includes(undefined) ? "" : edge(q, all);
+  return all;
+}
+
+// edges plays the runs that the strips still need. Another choice ends it.
 async function edges() {
   const mine = (edges.last = {});
-  const boxes = [...$("quantities").children];
-  for (const box of boxes) for (const cell of box.querySelector(".strip").children) cell.className = "";
   for (const [n, q] of run.vary.entries()) {
-    const all = [];
     // From coarse to fine, so that the reader soon sees where the edge is.
     const order = [...q.values.keys()].sort((a, b) => (a % 8 ? 1 : 0) - (b % 8 ? 1 : 0) || a - b);
     for (const i of order) {
-      const values = chosen.with(n, i);
-      const found = await status(values);
+      const found = await status(chosen.with(n, i));
       if (edges.last !== mine) return;
-      all[i] = found;
-      boxes[n].querySelector(".strip").children[i].className = found ?? "";
+      $("quantities").children[n].querySelector(".strip").children[i].className = found;
     }
-    boxes[n].querySelector(".edge").textContent = edge(q, all);
+    paint(n);
   }
 }
 
@@ -154,38 +169,44 @@ function edge(q, all) {
   for (let i = 0; i < all.length;) {
     let j = i;
     while (j + 1 < all.length && all[j + 1] === all[i]) j++;
-    parts.push(i === 0 && j === all.length - 1 ? `${words[all[i]]} at all values` : i === j ? `${words[all[i]]} at ${q.values[i]}` : `${words[all[i]]} from ${q.values[i]} to ${q.values[j]}`);
+    parts.push(i === 0 && j === all.length - 1 ? `${words[all[i]]} at all values` : i === j ? `${words[all[i]]} at ${shown(q.values[i])}` : `${words[all[i]]} from ${shown(q.values[i])} to ${shown(q.values[j])}`);
     i = j + 1;
   }
-  return parts.length > 4 ? "" : `${parts.join(", ")}.`.replace(/^./, (c) => c.toUpperCase());
+  return parts.length > 4 ? "" : capital(`${parts.join(", ")}.`);
 }
 
 // play plays what is chosen, and then finds out where the edges are.
 async function play() {
   address();
-  $("own").hidden = true;
   $("predict").hidden = revealed;
-  $("stage").hidden = $("outcome").hidden = $("quantities").hidden = !revealed;
-  if (revealed) $("quantities").hidden = !run.vary.length;
+  $("quantities").hidden = !revealed || !run.vary.length;
+  for (const id of ["outcome", "guess", "stage", "more"]) $(id).hidden = !revealed;
   engine.drop();
   edges.last = null;
-  if (!revealed) return;
   const mine = (play.last = {});
+  if (!revealed) return;
+  $("guess").hidden = guessed !== JSON.stringify(request());
+  for (const n of run.vary.keys()) paint(n);
   $("outcome").classList.add("old");
+  const start = performance.now();
   const answer = await engine.play(request(), true);
   if (play.last !== mine || !answer) return;
+  performance.measure("played", { start });
+  if (answer.statuses) known.set(JSON.stringify(request()), answer.statuses[run.property] ?? "unknown");
   show(answer, run.property);
+  performance.measure("drawn", { start });
   await edges();
 }
 
 // show shows what came out of a run.
 function show(answer, property) {
   $("outcome").classList.remove("old");
-  $("outcome").hidden = false;
+  $("outcome").hidden = $("more").hidden = false;
   $("mistakes").replaceChildren(...(answer.errors ?? []).map((e) => make("li", {}, e.line ? `Line ${e.line}: ` : "", e.text)));
   if (answer.errors) {
     $("outcome").replaceChildren(make("strong", { class: "unknown" }, "This cannot be played"), " ", claim ? answer.errors[0].text : "See below.");
-    $("stage").hidden = true;
+    $("stage").hidden = $("result").hidden = true;
+    if (!claim) $("file").open = true;
     return;
   }
   const found = property ? answer.statuses[property] : undefined;
@@ -195,6 +216,7 @@ function show(answer, property) {
     : [make("strong", { class: { SAFE: "ok", UNSAFE: "violated" }[answer.verdict] ?? "unknown" }, answer.verdict), ". ",
       Object.entries(answer.statuses).filter(([, s]) => s === "violated").map(([p]) => p).join(", ") && `Violated: ${Object.entries(answer.statuses).filter(([, s]) => s === "violated").map(([p]) => p).join(", ")}.`]),
     ...(answer.unmet ?? []).map((u) => ` But ${u}.`));
+  $("result").hidden = false;
   $("script").value = answer.script;
   $("checksum").textContent = answer.checksum;
   $("took").textContent = `${Math.round(answer.took)} ms`;
@@ -258,10 +280,9 @@ async function playOwn(r) {
   $("said").textContent = "A scenario of your own. The text below is a scenario file; change it, and play it.";
   $("runs").replaceChildren();
   $("quantities").replaceChildren();
-  $("quantities").hidden = $("predict").hidden = true;
-  $("own").hidden = false;
+  $("quantities").hidden = $("predict").hidden = $("guess").hidden = true;
   engine.drop();
-  edges.last = play.last = null;
+  edges.last = null;
   const mine = (play.last = {});
   const answer = await engine.play(r, true);
   if (play.last !== mine || !answer) return;
@@ -270,11 +291,13 @@ async function playOwn(r) {
 
 function reveal(guess) {
   revealed = true;
-  $("guess").textContent = guess ? `You expected: ${guess}.` : "";
+  guessed = guess && JSON.stringify(request());
+  $("guess").textContent = `You expected: ${guess}.`;
   play();
 }
 
 async function main() {
+  document.documentElement.classList.toggle("embedded", window.top !== window.self); // in a page about the claim
   $("claim").append(...claims.map((c) => make("option", { value: c.id }, `${c.id}. ${c.heading}`)), make("option", { value: "" }, "A scenario of your own"));
   const started = performance.now();
   try {
@@ -289,7 +312,10 @@ async function main() {
   $("live").hidden = false;
   $("size").textContent = `${(window.lockstepEngine.size / 1e6).toFixed(1)} MB`;
   $("claim").addEventListener("change", () => {
-    if (!$("claim").value) return playOwn({ script: $("script").value });
+    if (!$("claim").value) {
+      $("file").open = true;
+      return playOwn({ script: revealed && $("script").value ? $("script").value : run.script });
+    }
     chooseClaim($("claim").value);
     return chooseRun(0);
   });
