@@ -15,6 +15,7 @@ func TestImportsPointDown(t *testing.T) {
 	nodes, live, engine, redisserver, packagetime := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver", "lockstep/nodes/packagetime"
 	facts, explain, explorer := "lockstep/checker/facts", "lockstep/checker/explain", "lockstep/reports/explorer"
 	foreign, overlay := "lockstep/clients/foreign", "lockstep/sim/overlay"
+	reader := "lockstep/scenarios/reader"
 	claims, fields, source, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/scenarios/internal/source", "lockstep/docs"
 	may := map[string][]string{
 		history:                      {},
@@ -48,7 +49,8 @@ func TestImportsPointDown(t *testing.T) {
 		play:                         {history, sim, wasm, workers, nodes, live, engine, redisserver, packagetime, "lockstep/clients", foreign, facts, "lockstep/checker", "lockstep/reports", explorer, script, source},
 		search:                       {history, sim, workers, "lockstep/clients", facts, "lockstep/checker", explain, "lockstep/reports", files, script, play},
 		"lockstep/scenarios":         {history, sim, wasm, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
-		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", "lockstep/scenarios", claims, "lockstep/clients/libraries", files, script, play, search},
+		reader:                       {"lockstep/clients", "lockstep/checker", explorer, claims, play, script},
+		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", "lockstep/scenarios", claims, reader, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock":  {},
 		"lockstep/clients/internal/parts":    {"lockstep/clients"},
