@@ -10,20 +10,24 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/reader"
 )
 
 // The runs of the debate can be played in a browser, with the checksums that they have natively; and a reader can change them.
 func TestLiveInBrowser(t *testing.T) {
-	b := newBrowser(t)
+	if testing.Short() {
+		t.Skip("compiles a program, and opens pages in a browser")
+	}
 	dir := filepath.Join(t.TempDir(), "site")
 	if out, code := program(t, "debate", "--out", dir, "--live"); code != exitExpected {
 		t.Fatalf("status %d\n%s", code, out)
 	}
+	b := newBrowser(t) // its time is limited
 	page := "file://" + dir + "/live.html"
 	b.visit(page + "#10")
 	b.until(`!document.getElementById("live").hidden`)
@@ -38,7 +42,7 @@ func TestLiveInBrowser(t *testing.T) {
 		if got, want := b.text("#outcome"), "“resource exclusion” is violated (broken assumption: bounded pause)."; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if got, want := b.text(".edge"), "Kept from 1s to 11500ms, violated from 12s to 25s."; got != want {
+		if got, want := b.text(".edge"), "Kept from 1s to 11.5s, violated from 12s to 25s."; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		if got := b.text("#guess"); got != "You expected: kept." {
@@ -48,6 +52,7 @@ func TestLiveInBrowser(t *testing.T) {
 
 	t.Run("checksums", func(t *testing.T) {
 		b.t = t
+		play.QuietRedis()
 		menu, err := reader.NewMenu()
 		if err != nil {
 			t.Fatal(err)
@@ -71,9 +76,7 @@ func TestLiveInBrowser(t *testing.T) {
 		b.click("#look")
 		b.until(`document.getElementById("outcome").textContent.includes("is kept")`)
 		b.script(`document.querySelector("input[type=range]").focus()`)
-		for range 4 {
-			b.press("\ue014") // the right arrow key
-		}
+		b.press(kb.ArrowRight, kb.ArrowRight, kb.ArrowRight, kb.ArrowRight)
 		b.until(`document.getElementById("outcome").textContent.includes("is violated")`)
 		b.until(`location.hash === "#10/2/13s,10s"`)
 	})
@@ -95,13 +98,70 @@ func TestLiveInBrowser(t *testing.T) {
 		}
 	})
 
+	// All sliders of two claims are moved from end to end; which ones, depends on the day.
+	t.Run("all sliders", func(t *testing.T) {
+		b.t = t
+		menu, err := reader.NewMenu()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range menu.Claims {
+			if !*allDraws && !today(i, 12) {
+				continue
+			}
+			b.script(`document.getElementById("claim").value = %q; document.getElementById("claim").dispatchEvent(new Event("change"))`, c.ID)
+			b.click("#look")
+			for n, r := range c.Runs {
+				b.script(`document.querySelectorAll("#runs input")[%d].click()`, n)
+				for q, vary := range r.Vary {
+					last := len(vary.Values) - 1
+					for _, v := range []int{0, last / 3, last / 2, last} {
+						b.script(`const s = document.querySelectorAll("input[type=range]")[%d]; s.value = %d; s.dispatchEvent(new Event("input"))`, q, v)
+						b.until(`!document.getElementById("outcome").classList.contains("old")`)
+						if got := b.text("#outcome"); !strings.HasPrefix(got, "“"+string(r.Property)+"” is ") {
+							t.Errorf("claim %s, %s, %s %s: %s", c.ID, r.Name, vary.What, vary.Values[v], got)
+						}
+					}
+				}
+			}
+		}
+	})
+
+	// The page and that of a chapter, with the fold open, are as wide as the window.
+	t.Run("looks", func(t *testing.T) {
+		b.t = t
+		for _, width := range []int64{1280, 390} {
+			b.size(width, 900)
+			b.media("dark", "reduce")
+			b.visit("about:blank")
+			b.visit(page + "#10")
+			b.until(`!document.getElementById("live").hidden`)
+			b.click("#violated")
+			b.until(`document.getElementById("outcome").textContent.includes("is violated")`)
+			b.click("#file summary")
+			if got := eval[int64](b, `document.documentElement.scrollWidth`); got > width {
+				t.Errorf("at %d pixels the page has %d", width, got)
+			}
+			b.visit("file://" + dir + "/pauses.html")
+			b.script(`const d = document.querySelector("details:has([src='live.html#10'])"); d.open = true; d.scrollIntoView()`)
+			if got := eval[int64](b, `document.documentElement.scrollWidth`); got > width {
+				t.Errorf("at %d pixels the chapter has %d", width, got)
+			}
+		}
+		b.size(1280, 900)
+		b.media("light", "no-preference")
+	})
+
 	t.Run("links that lead nowhere", func(t *testing.T) {
 		b.t = t
+		b.visit("about:blank")
+		b.visit(page + "#%")
+		b.until(`!document.getElementById("live").hidden`)
 		for _, link := range []string{"#99", "#10/77", "#10/1/1s", "#10/1/%00,%ff", "#lk1.", "#lk1.AAAA", "#lk9.x", "#%", "#<img src=x onerror=alert(1)>", "#10/1/15s,10s,10s,10s,10s,10s", "#lk1." + strings.Repeat("A", 5000)} {
-			b.visit("about:blank")
-			b.visit(page + link)
-			b.until(`!document.getElementById("live").hidden`)
-			b.until(`document.getElementById("predict").hidden === false || document.getElementById("outcome").textContent.includes("cannot be played")`)
+			b.script(`location.hash = "#17"`)
+			b.until(`document.getElementById("claim").value === "17"`)
+			b.script(`location.hash = %q`, link)
+			b.until(`document.getElementById("claim").value !== "17" && (!document.getElementById("predict").hidden || document.getElementById("outcome").textContent.includes("cannot be played"))`)
 		}
 	})
 	b.t = t
@@ -145,5 +205,3 @@ func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.script(`document.querySelector(%q).click()`, selector)
 }
-
-var _ = time.Second

@@ -281,6 +281,7 @@ async function playOwn(r) {
   $("runs").replaceChildren();
   $("quantities").replaceChildren();
   $("quantities").hidden = $("predict").hidden = $("guess").hidden = true;
+  clearTimeout(addressing);
   engine.drop();
   edges.last = null;
   const mine = (play.last = {});
