@@ -29,7 +29,7 @@ The text of each claim says what its runs must show. If a run shows something el
 written, and the exit status is 1; if a run proves nothing, it is 2.
 
 With --live, readers can change the runs and play them again in their browsers, without a server.
-The program that does it, 6 MB, is compiled by the go command from the source of Lockstep.
+The program that does it, 5 MB, is compiled by the go command from the source of Lockstep.
 
 DIR must be new or empty, or contain a site that debate has written, which is replaced.`,
 		Example: `  lockstep debate --out debate
