@@ -16,7 +16,7 @@ import (
 // answered. It needs an extension whose reply is lost, and then a release.
 var extendVersioned = clients.Lock{
 	Name:  "single-extend-versioned",
-	About: "single, whose extension writes a new value, which it forgets if there is no reply",
+	About: "single, whose extension writes a new token, but keeps the old one if there is no reply",
 	Like:  []string{"single"},
 	New: extendable(func(l *parts.Lease, ctx context.Context, ttl time.Duration) error {
 		until, next := l.Env.Clock.Now().Add(ttl), parts.Token(l.Env.Rand)
@@ -44,7 +44,7 @@ func replace(ctx context.Context, node *redis.Client, name, old, next string, tt
 // extendVersionedOnMany is extendVersioned on a majority of nodes.
 var extendVersionedOnMany = clients.Lock{
 	Name:  "redlock-extend-versioned",
-	About: "redlock-extend, whose extension writes a new value, which it forgets without a majority of replies",
+	About: "redlock-extend, whose extension writes a new token, but keeps the old one unless a majority replies",
 	Like:  []string{"redlock-extend"},
 	New: func(env clients.Env) clients.Locker {
 		r := parts.NewRedlock(env)

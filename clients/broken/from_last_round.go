@@ -10,8 +10,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// fromLastRound keeps what it has, and asks the other nodes up to two times more before a try fails. Its lease counts from the last time. It needs
-// a node that does not grant the lock at once, and then does.
+// fromLastRound keeps the keys that it has got, and asks the other nodes up to twice more before it gives up. Its lease counts from the last
+// request. To be caught, it needs a node that grants the lock only at a later request.
 var fromLastRound = clients.Lock{
 	Name:  "redlock-from-last-round",
 	About: "Redlock that asks again where it did not get the key, and counts its lease from the last request",

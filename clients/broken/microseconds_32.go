@@ -8,11 +8,11 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// microseconds32 keeps the TTL in microseconds and 32 bits, which is enough for 71 minutes. It needs a client that asks for more, and another
-// that asks for the lock when the key is gone.
+// microseconds32 keeps the TTL in microseconds and 32 bits, which is enough for 71 minutes. To be caught, it needs a client that asks for more,
+// and another that asks for the lock when the key is gone.
 var microseconds32 = clients.Lock{
 	Name:  "single-microseconds-32",
-	About: "single with a TTL in microseconds that is cut off at 32 bits",
+	About: "single, whose TTL in microseconds overflows 32 bits",
 	Like:  []string{"single"},
 	New: func(env clients.Env) clients.Locker {
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {

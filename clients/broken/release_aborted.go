@@ -15,7 +15,7 @@ import (
 // its own between WATCH and EXEC.
 var releaseAborted = clients.Lock{
 	Name:  "watchdog-release-aborted",
-	About: "watchdog, released by WATCH, GET, MULTI, DEL, EXEC, which is aborted by a renewal",
+	About: "watchdog, whose release gives up if a renewal aborts its transaction",
 	Like:  []string{"watchdog"},
 	New: func(env clients.Env) clients.Locker {
 		watchdog := parts.Watchdog(func(*parts.Renewed, time.Duration) {})(env)

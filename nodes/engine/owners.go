@@ -71,7 +71,7 @@ func (o Owners) After(c Change, lease func(takes history.Taking, values ...strin
 }
 
 // maybeTakes reports whether a script or a transaction made a string or a hash that has an expiry, as it does to take a lock with a short
-// token. A number is rather a counter, and a list or a set rather a queue.
+// token. A number is more likely a counter, and a list or a set a queue.
 func (c Change) maybeTakes() bool {
 	if c.Op != history.Set || c.Deadline.IsZero() || c.Command != "EVAL" && c.Command != "EVALSHA" && c.Command != "EXEC" {
 		return false

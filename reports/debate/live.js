@@ -204,13 +204,13 @@ function show(answer, property) {
   $("outcome").hidden = $("more").hidden = false;
   $("mistakes").replaceChildren(...(answer.errors ?? []).map((e) => make("li", {}, e.line ? `Line ${e.line}: ` : "", e.text)));
   if (answer.errors) {
-    $("outcome").replaceChildren(make("strong", { class: "unknown" }, "This cannot be played"), " ", claim ? answer.errors[0].text : "See below.");
+    $("outcome").replaceChildren(make("strong", { class: "unknown" }, "This cannot be played"), claim ? `: ${answer.errors[0].text}.` : ": the errors are listed below.");
     $("stage").hidden = $("result").hidden = true;
     if (!claim) $("file").open = true;
     return;
   }
   const found = property ? answer.statuses[property] : undefined;
-  const broken = (answer.broken?.[property] ?? []).map((b) => (b === "none" ? "no assumption is broken: the lock is at fault" : `broken assumption: ${b}`));
+  const broken = (answer.broken?.[property] ?? []).map((b) => (b === "none" ? "no assumption was broken" : `broken assumption: ${b}`));
   $("outcome").replaceChildren(...(property
     ? [`“${property}” is `, make("strong", { class: found }, words[found]), broken.length ? ` (${broken.join("; ")})` : "", "."]
     : [make("strong", { class: { SAFE: "ok", UNSAFE: "violated" }[answer.verdict] ?? "unknown" }, answer.verdict), ". ",
@@ -220,7 +220,7 @@ function show(answer, property) {
   $("script").value = answer.script;
   $("checksum").textContent = answer.checksum;
   $("took").textContent = `${Math.round(answer.took)} ms`;
-  $("token").textContent = answer.token ? `lockstep replay ${answer.token}` : "This run is too long for a link. Save it as a file.";
+  $("token").textContent = answer.token ? `lockstep replay ${answer.token}` : "save the scenario as a file; it is too long for a link.";
   draw(answer.figure);
   if (!claim) setAddress(answer.token ? `#${answer.token}` : "#");
 }

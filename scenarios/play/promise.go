@@ -33,7 +33,7 @@ type BrokenClaim struct {
 //
 // A violation for which the environment broke no assumption is the lock's own fault. It breaks the claim even in a run
 // that otherwise proves nothing, unless the reason is that code kept running during a pause, or that the lock sent a command that
-// Lockstep does not simulate: then that may have caused the violation. Nor does a wait count there. The same applies to violations that the lock is claimed to survive. A lock
+// Lockstep does not simulate: then that may have caused the violation. A violation of fault tolerance never counts in such a run. The same applies to violations that the lock is claimed to survive. A lock
 // that set no key because the run is about the shard of another key has broken nothing either, nor has one whose client works for longer than its
 // lease, or does not learn that its key is gone, because the lock cannot extend it.
 func (o *Outcome) Broken() []BrokenClaim {
@@ -64,7 +64,7 @@ func (o *Outcome) promised(v checker.Violation) string {
 	case o.Result.RanOn, len(o.Result.Refused) > 0:
 		return ""
 	case v.Property == checker.FaultTolerance && o.Result.Verdict == checker.Inconclusive:
-		return "" // the fault hit the lock elsewhere than the reference, where the reference might make others wait, too
+		return "" // the fault may have hit the lock at another point than the reference, where the reference might make others wait, too
 	case v.Assumption == checker.None && keeps != "":
 		return "keeps this as long as no assumption breaks, as " + keeps + " does here"
 	case slices.Contains(o.Promise.Survives, v.Assumption):

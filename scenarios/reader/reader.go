@@ -194,7 +194,7 @@ func played(r Request) (*Answer, error) {
 	}
 	build, err := clients.Find(section.Lock)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; libraries are not part of this page, use lockstep run for them", err)
 	}
 	seed := section.Seed
 	if seed == 0 {
@@ -275,7 +275,7 @@ func changed(r Request) (*script.Scenario, error) {
 				return nil, err
 			}
 			if !slices.Contains(values, r.Values[n]) {
-				return nil, fmt.Errorf("%s must be between %s and %s, in steps as on the page; got %.20q", q.What, q.From, q.To, r.Values[n])
+				return nil, fmt.Errorf("%s must be one of the values of its slider, %s to %s; got %.20q", q.What, q.From, q.To, r.Values[n])
 			}
 			text = q.Set(text, r.Values[n])
 		}

@@ -207,7 +207,7 @@ func parseSimOnly(in *lines, before string) (why string, err error) {
 	return why, nil
 }
 
-// mostSpeed is the speed at which a TTL of one minute, the longest, would become too short for real servers.
+// mostSpeed is the greatest speed: a TTL of one minute would become 600 ms, which is about the shortest that real servers can keep.
 const mostSpeed = 100
 
 func parseSpeed(value string) (int, error) {

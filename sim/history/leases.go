@@ -142,8 +142,8 @@ const (
 
 // Set returns the lease that a key stands for after a request, sent by a client during its acquire number id, has set it to
 // values, and the value that says so. That is the lease of the token that is one of the values or is contained in one, unless the
-// token is left from an earlier acquire. If a value contains several, as one that a script puts together of the names of a process and of a lease,
-// the token that the client sent last counts. Values without a token stand for a lease if the request takes a lock; otherwise the lease is "".
+// token is left from an earlier acquire. If a value contains several, for example a process ID and a lease ID, the one that
+// the client sent last counts. Values without a token stand for a lease if the request takes a lock; otherwise the lease is "".
 //
 // A string has one value. Of the values of a hash or a list, the token with which the client asked last comes first, then another
 // of its own, then any.
