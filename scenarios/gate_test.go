@@ -117,7 +117,7 @@ func TestGatePasses(t *testing.T) {
 	for i, v := range sound.Locks() {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
-			if !testing.Short() && !draws.Due(uint64(i), 3) {
+			if !testing.Short() && !draws.Due(uint64(i), 6) {
 				t.Skip("another day")
 			}
 			for _, o := range gate(t, v, *gateSeed, false, "") {
@@ -163,7 +163,7 @@ func TestExploreAccusesNoSoundLock(t *testing.T) {
 	for i, v := range sound.Locks() {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
-			if !draws.Due(uint64(i), 6) {
+			if !draws.Due(uint64(i), 12) {
 				t.Skip("another day")
 			}
 			for workload, b := range oneEnough(t, v, *gateSeed) {

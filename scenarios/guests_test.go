@@ -27,7 +27,7 @@ func TestGuestsAsNative(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, s := range all {
-		if !draws.Due(uint64(n), 12) {
+		if !draws.Due(uint64(n), 24) {
 			continue
 		}
 		for _, run := range s.Runs {

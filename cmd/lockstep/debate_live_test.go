@@ -57,7 +57,10 @@ func TestLiveInBrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range menu.Claims {
+		for n, c := range menu.Claims {
+			if !today(n, 4) && !*allDraws {
+				continue
+			}
 			b.script(`document.getElementById("claim").value = %q; document.getElementById("claim").dispatchEvent(new Event("change"))`, c.ID)
 			b.click("#look")
 			for i, r := range c.Runs {
