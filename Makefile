@@ -23,7 +23,7 @@ build: ## build the program: out/lockstep
 	$(GO) build -o $(BIN) ./cmd/lockstep
 
 .PHONY: check
-check: ## what to run before each commit: format, vet, staticcheck, and go test -short without real servers; a minute and a half on two cores
+check: ## what to run before each commit: format, vet, staticcheck, and go test -short without real servers; less than two minutes on two cores
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change these"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
