@@ -21,6 +21,9 @@ func Locks() []clients.Lock {
 		queue,
 		subscribed,
 		signalled,
+		shortToken,
+		twoIDs,
+		intent,
 	}
 }
 

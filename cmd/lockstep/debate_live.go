@@ -69,12 +69,12 @@ func livePages(ctx context.Context, told io.Writer) (*debate.Live, error) {
 func goCommand(ctx context.Context, args ...string) (string, error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
-		return "", errors.New("there is no go command")
+		return "", errors.New("the go command must be on the PATH, because it compiles the program for browsers")
 	}
 	_, file, _, ok := runtime.Caller(0)
 	source := filepath.Dir(file)
 	if _, err := os.Stat(file); !ok || err != nil {
-		return "", errors.New("the source of this program is not here")
+		return "", errors.New("the source of Lockstep must be where this program was built from, because the program for browsers is compiled from it")
 	}
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = source
