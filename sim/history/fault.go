@@ -279,7 +279,17 @@ var faultForms = map[string]string{
 	"release": "release LINK",
 	"delay":   "delay LINK DURATION",
 	"reset":   "reset LINK",
-	"on":      "on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO hold|delay DURATION|reset",
+	"on":      "on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)",
+}
+
+// FaultForms returns the form of each fault, sorted. Words in capitals are placeholders, and brackets enclose what may be left out.
+func FaultForms() []string {
+	var forms []string
+	for _, form := range faultForms {
+		forms = append(forms, form)
+	}
+	slices.Sort(forms)
+	return forms
 }
 
 // FaultVerbs returns the first words of all faults, sorted.

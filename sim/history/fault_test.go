@@ -177,7 +177,7 @@ func TestParseFaultErrors(t *testing.T) {
 	}
 }
 
-const onForm = "on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO hold|delay DURATION|reset"
+const onForm = "on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)"
 
 func TestFaultRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
