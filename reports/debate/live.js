@@ -86,7 +86,7 @@ async function status(values) {
   const key = JSON.stringify(r);
   const property = run.property; // the reader may choose another run meanwhile
   if (!known.has(key)) {
-    const answer = await engine.play({ ...r, brief: true }, false);
+    const answer = await engine.play({ ...r, want: "properties" }, false);
     if (!answer) return undefined;
     known.set(key, answer.statuses?.[property] ?? "unknown");
   }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,119 +21,11 @@ import (
 // argument has the claims. They are read once, and not for each run.
 var argument = sync.OnceValues(claims.Load)
 
-// A Menu is what a reader can choose from.
-type Menu struct {
-	Claims []Claim `json:"claims"`
-}
-
-// A Claim is a claim of the debate with the runs that can be played again.
-type Claim struct {
-	ID      string `json:"id"`
-	Heading string `json:"heading"`
-	Text    string `json:"text"`
-	Chapter string `json:"chapter"`
-	Runs    []Run  `json:"runs"` // the one that is drawn comes first
-}
-
-// A Run is a run of a claim, and what can be changed in it.
-type Run struct {
-	Name     string           `json:"name"`     // SCENARIO/LOCK, and /LABEL if there is one
-	Property checker.Property `json:"property"` // what the claim asks of it
-	Vary     []Quantity       `json:"vary"`
-	Script   string           `json:"script"` // a scenario file with this run alone
-}
-
-// A Quantity can be changed in a run.
-type Quantity struct {
-	What   string   `json:"what"`
-	Values []string `json:"values"`
-	Own    int      `json:"own"` // the number of the value that the run has
-}
-
-// NewMenu lists the claims whose runs have a quantity that can be changed.
-func NewMenu() (*Menu, error) {
-	a, err := argument()
-	if err != nil {
-		return nil, err
-	}
-	m := &Menu{Claims: []Claim{}}
-	for _, c := range a.Claims {
-		if len(c.Vary) == 0 {
-			continue
-		}
-		claim := Claim{ID: c.ID, Heading: c.Heading, Text: c.Text, Chapter: c.Chapter}
-		var seen []string
-		evidence := slices.Clone(c.Evidence)
-		drawn := func(e claims.Evidence) int {
-			return (slices.Index(c.Draw, e.Run) + 1 + len(c.Draw)) % (len(c.Draw) + 1)
-		}
-		slices.SortStableFunc(evidence, func(a, b claims.Evidence) int { return drawn(a) - drawn(b) })
-		for _, e := range evidence {
-			if slices.Contains(seen, e.Run) || e.Quantity != "" {
-				continue
-			}
-			r, err := newRun(c, e)
-			if err != nil {
-				return nil, fmt.Errorf("claim %s: %s: %w", c.ID, e.Run, err)
-			}
-			seen = append(seen, e.Run)
-			claim.Runs = append(claim.Runs, *r)
-		}
-		m.Claims = append(m.Claims, claim)
-	}
-	return m, nil
-}
-
-func newRun(c claims.Claim, e claims.Evidence) (*Run, error) {
-	s, section, err := find(e.Run)
-	if err != nil {
-		return nil, err
-	}
-	r := &Run{Name: e.Run, Property: e.Property, Vary: []Quantity{}, Script: alone(s, section)}
-	for _, q := range c.Vary {
-		own, ok := q.In(r.Script)
-		if q.Scenario != s.Name || !ok {
-			continue
-		}
-		values, err := q.Values(own)
-		if err != nil {
-			return nil, err
-		}
-		r.Vary = append(r.Vary, Quantity{What: q.What, Values: values, Own: slices.Index(values, own)})
-	}
-	return r, nil
-}
-
-// find returns a run of the catalogue by its name.
-func find(name string) (*script.Scenario, script.Section, error) {
-	scenario, id, _ := strings.Cut(name, "/")
-	s, err := script.Find(scenario)
-	if err != nil {
-		return nil, script.Section{}, err
-	}
-	r, err := s.FindRun(id)
-	return s, r, err
-}
-
-// alone returns a scenario file with one run of a scenario. It has no musts, expectations or timeline: these need not hold any more
-// when a quantity is changed.
-func alone(s *script.Scenario, r script.Section) string {
-	whole := s.Resolve(r)
-	return s.Edited(func(page *script.Scenario) {
-		page.Prose, page.TTL, page.Musts, page.Reports, page.SimOnly = "", whole.TTL, nil, nil, ""
-		r.TTL, r.Musts, r.Reports, r.SimOnly, r.Expect, r.Golden = 0, nil, nil, "", nil, ""
-		// A client without steps is a process, too; only a run can say so, in the place of a lane of the scenario.
-		if !slices.ContainsFunc(whole.Lanes, func(l script.Lane) bool { return len(l.Steps) == 0 }) {
-			page.Lanes, r.Lanes = slices.Clone(whole.Lanes), nil
-		}
-		page.Runs = []script.Section{r}
-	}).String()
-}
-
 // A Request asks for a run.
 type Request struct {
 	ID int `json:"id"` // that of the answer
-	// A run of a claim, with the values of its quantities in their order. A value that is missing or empty is that of the run.
+	// A run of the catalogue. If it is one of a claim, values of its quantities can be given in their order. A value that is missing or
+	// empty is that of the run.
 	Claim  string   `json:"claim,omitempty"`
 	Run    string   `json:"run,omitempty"`
 	Values []string `json:"values,omitempty"`
@@ -142,11 +33,27 @@ type Request struct {
 	Script string `json:"script,omitempty"`
 	// Token is a run in a token instead, as lockstep explore prints it.
 	Token string `json:"token,omitempty"`
-	// Brief asks for the properties only.
-	Brief bool `json:"brief,omitempty"`
+	// Want says what is asked about the run; without it, everything.
+	Want Want `json:"want,omitempty"`
+	// A place in the script, for Completions and Fork: a line from 1, and the text of the line before the place.
+	Line   int    `json:"line,omitempty"`
+	Before string `json:"before,omitempty"`
+	// At is when another fault is to come, for Fork: an instant of true time since the start, in nanoseconds.
+	At time.Duration `json:"at,omitempty"`
 }
 
-// An Answer is what came of the run. Exactly one of Errors and Statuses is not empty.
+// A Want is what is asked about a run.
+type Want string
+
+// What can be asked about a run, besides everything.
+const (
+	Properties  Want = "properties"  // only the properties
+	Mistakes    Want = "mistakes"    // only the mistakes in the script; the run is not played
+	Completions Want = "completions" // what can come next at a place in the script
+	Fork        Want = "fork"        // the script with an unfinished step of the nemesis, which injects a fault at an instant
+)
+
+// An Answer is what came of the run. If it was played, exactly one of Errors and Statuses is not empty.
 type Answer struct {
 	ID       int                                 `json:"id"`
 	Errors   []Mistake                           `json:"errors,omitempty"`
@@ -158,7 +65,11 @@ type Answer struct {
 	Script   string                              `json:"script,omitempty"`
 	Token    string                              `json:"token,omitempty"` // empty if the run is too long for one
 	Figure   json.RawMessage                     `json:"figure,omitempty"`
+	Handles  []Handle                            `json:"handles,omitempty"`
 	Took     float64                             `json:"took,omitempty"` // how long it took to play and to judge, in milliseconds
+
+	Completions []script.Completion `json:"completions,omitempty"`
+	Line        int                 `json:"line,omitempty"` // of the unfinished step, for [Fork]
 }
 
 // A Mistake is an error in a request.
@@ -172,7 +83,7 @@ const longestScript = 64 << 10
 
 // Play plays a run that is asked for. An error in the request is in the answer.
 func Play(r Request) Answer {
-	a, err := played(r)
+	a, err := answer(r)
 	if err != nil {
 		a = &Answer{Errors: mistakes(err)}
 	}
@@ -180,12 +91,31 @@ func Play(r Request) Answer {
 	return *a
 }
 
-func played(r Request) (*Answer, error) {
+func answer(r Request) (*Answer, error) {
+	switch r.Want {
+	case Completions, Fork:
+		if err := checkLength(r.Script); err != nil {
+			return nil, err
+		}
+		if r.Want == Fork {
+			text, line := forked(r.Script, r.At)
+			return &Answer{Script: text, Line: line}, nil
+		}
+		return &Answer{Completions: script.Complete(r.Script, r.Line, r.Before)}, nil
+	}
 	s, err := scenario(r)
 	if err != nil {
 		return nil, err
 	}
-	section := s.Runs[0]
+	build, err := playable(s, s.Runs[0])
+	if err != nil || r.Want == Mistakes {
+		return &Answer{}, err
+	}
+	return played(s, build, r)
+}
+
+// playable returns the lock of a run, or says why the run cannot be played here.
+func playable(s *script.Scenario, section script.Section) (clients.New, error) {
 	if section.Guests {
 		return nil, errors.New("the clients of this run are WebAssembly themselves, which is not possible in a browser; use lockstep run")
 	}
@@ -196,6 +126,12 @@ func played(r Request) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; libraries are not part of this page, use lockstep run for them", err)
 	}
+	return build, nil
+}
+
+// played plays a run.
+func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
+	section := s.Runs[0]
 	seed := section.Seed
 	if seed == 0 {
 		seed = 1
@@ -217,10 +153,13 @@ func played(r Request) (*Answer, error) {
 			a.Broken[v.Property] = append(a.Broken[v.Property], b)
 		}
 	}
-	if r.Brief {
+	if r.Want == Properties {
 		return a, nil
 	}
-	a.Script = s.String()
+	if a.Script = s.String(); r.Script != "" {
+		a.Script = r.Script // as its author wrote it
+	}
+	a.Handles = handles(a.Script, o.History)
 	a.Token, _ = s.Token() // a run that is too long for a token has none
 	a.Figure, err = explorer.Data(o.ToExplore())
 	return a, err
@@ -231,10 +170,17 @@ func scenario(r Request) (*script.Scenario, error) {
 	switch {
 	case r.Token != "":
 		return script.FromToken(r.Token)
+	case r.Script == "" && r.Claim == "":
+		s, section, err := find(r.Run)
+		if err != nil {
+			return nil, err
+		}
+		return script.Parse(s.File, []byte(alone(s, section)))
 	case r.Script == "":
 		return changed(r)
-	case len(r.Script) > longestScript:
-		return nil, fmt.Errorf("a scenario must have at most %d bytes, but this one has %d", longestScript, len(r.Script))
+	}
+	if err := checkLength(r.Script); err != nil {
+		return nil, err
 	}
 	s, err := script.Parse("scenario.txtar", []byte(r.Script))
 	if err != nil {
@@ -242,6 +188,13 @@ func scenario(r Request) (*script.Scenario, error) {
 	}
 	s.Runs = s.Runs[:1]
 	return s, nil
+}
+
+func checkLength(text string) error {
+	if len(text) > longestScript {
+		return fmt.Errorf("a scenario must have at most %d bytes, but this one has %d", longestScript, len(text))
+	}
+	return nil
 }
 
 // changed returns the run of a claim with other quantities.

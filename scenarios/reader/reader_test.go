@@ -43,7 +43,7 @@ func TestRunsAreThoseOfTheCatalogue(t *testing.T) {
 			if a.Token != "" && again.Checksum != a.Checksum {
 				t.Errorf("%s by its token: %s, %v; want %s", r.Name, again.Checksum, again.Errors, a.Checksum)
 			}
-			if again := Play(Request{Script: a.Script, Brief: true}); again.Checksum != a.Checksum || again.Figure != nil {
+			if again := Play(Request{Script: a.Script, Want: Properties}); again.Checksum != a.Checksum || again.Figure != nil {
 				t.Errorf("%s by its script: %s, %v; want %s", r.Name, again.Checksum, again.Errors, a.Checksum)
 			}
 		}
@@ -87,7 +87,7 @@ func TestQuantities(t *testing.T) {
 // The edge is where theory has it: a pause does harm from when the second client writes, which is 2 s after the TTL.
 func TestEdge(t *testing.T) {
 	found := func(pause string) checker.Status {
-		return Play(Request{Claim: "10", Run: "pause-after-acquire/redlock", Values: []string{pause}, Brief: true}).Statuses[checker.ResourceExclusion]
+		return Play(Request{Claim: "10", Run: "pause-after-acquire/redlock", Values: []string{pause}, Want: Properties}).Statuses[checker.ResourceExclusion]
 	}
 	if before, beyond := found("11500ms"), found("12500ms"); before != checker.OK || beyond != checker.Violated {
 		t.Errorf("11.5 s: %s, 12.5 s: %s", before, beyond)
@@ -101,7 +101,8 @@ func TestBadRequests(t *testing.T) {
 		want string
 		line int
 	}{
-		{"no claim", Request{}, `there is no claim ""`, 0},
+		{"nothing", Request{}, `unknown scenario ""`, 0},
+		{"an unknown run", Request{Run: "clock-jump/redlok"}, "redlock", 0},
 		{"an unknown claim", Request{Claim: "99"}, `there is no claim "99"`, 0},
 		{"a run of another claim", Request{Claim: "10", Run: "clock-jump/redlock"}, `claim 10 has no run "clock-jump/redlock"`, 0},
 		{"a value beyond the largest", Request{Claim: "10", Run: "pause-after-acquire/redlock", Values: []string{"26s"}}, "how long c1 is paused must be one of the values of its slider, 1s to 25s", 0},
@@ -137,7 +138,7 @@ func TestHostileRequests(t *testing.T) {
 			Values: rapid.SliceOfN(rapid.OneOf(rapid.Just(""), rapid.Just("12s"), rapid.String()), 0, 4).Draw(t, "values"),
 			Script: rapid.OneOf(rapid.Just(""), rapid.String()).Draw(t, "script"),
 			Token:  rapid.OneOf(rapid.Just(""), rapid.Just("lk1."+rapid.StringMatching(`[A-Za-z0-9_-]{0,80}`).Draw(t, "token"))).Draw(t, "which"),
-			Brief:  true,
+			Want:   Properties,
 		}
 		a := Play(r)
 		if (len(a.Errors) > 0) == (len(a.Statuses) > 0) {
