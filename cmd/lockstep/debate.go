@@ -11,6 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports/debate"
+	"lockstep/reports/live"
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 )
@@ -46,7 +47,7 @@ DIR must be new or empty, or contain a site that debate has written, which is re
 	return c
 }
 
-func (f *runFlags) debate(c *cobra.Command, live bool) error {
+func (f *runFlags) debate(c *cobra.Command, readersPlay bool) error {
 	if f.out == "" {
 		return errors.New("debate needs the directory to write, as in lockstep debate --out debate")
 	}
@@ -59,8 +60,8 @@ func (f *runFlags) debate(c *cobra.Command, live bool) error {
 	}
 	defer dir.Close()
 
-	var program *debate.Live
-	if live {
+	var program *live.Program
+	if readersPlay {
 		if program, err = livePages(c.Context(), c.ErrOrStderr()); err != nil {
 			return fmt.Errorf("--live: %w", err)
 		}
@@ -85,7 +86,7 @@ func (f *runFlags) debate(c *cobra.Command, live bool) error {
 		return err
 	}
 	command := "lockstep debate --out debate"
-	if live {
+	if readersPlay {
 		command += " --live"
 	}
 	if f.seed != 0 {

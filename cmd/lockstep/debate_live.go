@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/reports/debate"
+	"lockstep/reports/live"
 	"lockstep/scenarios/reader"
 )
 
@@ -29,7 +29,7 @@ var inlined = []string{
 
 // livePages compiles the program with which readers play runs in a browser. It needs the go command and the source of Lockstep. The first
 // time takes a minute or two, which it says.
-func livePages(ctx context.Context, told io.Writer) (*debate.Live, error) {
+func livePages(ctx context.Context, told io.Writer) (*live.Program, error) {
 	menu, err := reader.NewMenu()
 	if err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func livePages(ctx context.Context, told io.Writer) (*debate.Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &debate.Live{Menu: menu}
-	if l.Program, err = os.ReadFile(program); err != nil {
+	l := &live.Program{Menu: menu}
+	if l.Wasm, err = os.ReadFile(program); err != nil {
 		return nil, err
 	}
 	l.Glue, err = os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))

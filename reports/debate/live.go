@@ -2,26 +2,18 @@ package debate
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
 
 	"lockstep/reports/explorer"
+	"lockstep/reports/live"
 )
 
-// A Live is what a site needs so that its readers can play runs themselves. The program is WebAssembly; a page runs it in a web worker.
-type Live struct {
-	Program []byte // lockstep/cmd/browser, compiled for js and wasm
-	Glue    []byte // wasm_exec.js of the same release of Go, which starts it
-	Menu    any    // what can be played, as JSON; see lockstep/scenarios/reader
-}
-
 const (
-	livePage   = "live.html"
-	liveEngine = "engine.js"
+	livePage       = "live.html"
+	playgroundPage = "playground.html"
 )
 
 var (
@@ -29,17 +21,14 @@ var (
 	liveCSS string
 	//go:embed live.js
 	liveJS string
-	//go:embed worker.js
-	workerJS string
 )
 
-// livePages writes the page on which runs can be changed and played again, and the script with the program. The script is a file of its
-// own: a browser keeps it while the reader goes from claim to claim.
+// livePages writes the page on which the runs of claims can be changed and played again, the playground, and the script with the program.
 func (s *site) livePages() ([]File, error) {
 	if s.Live == nil {
 		return nil, nil
 	}
-	engine, err := s.Live.engine()
+	engine, err := s.Live.Engine()
 	if err != nil {
 		return nil, err
 	}
@@ -52,13 +41,9 @@ func (s *site) livePages() ([]File, error) {
 		return nil, err
 	}
 	p := s.page(livePage, "Play it yourself")
-	script := explorer.Script() + template.JS(liveJS)
-	// A worker is started from text in the memory of the page: a browser starts none from a file on disk. Trusted Types allow
-	// addresses of scripts only from the policy that starts it.
-	p.Policy = "default-src 'none'; style-src " + explorer.HashSource(string(style)) + " " + explorer.HashSource(string(explorer.Style())) + " " + explorer.HashSource(liveCSS) +
-		"; script-src 'self' 'wasm-unsafe-eval' " + explorer.HashSource(string(script)) +
-		"; worker-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lockstep"
-	var b bytes.Buffer
+	script := live.Script(liveJS)
+	p.Policy = live.Policy([]string{string(style), string(explorer.Style()), liveCSS}, string(script))
+	var b, playground bytes.Buffer
 	err = s.templates().ExecuteTemplate(&b, "live", struct {
 		page
 		Engine               string
@@ -66,33 +51,12 @@ func (s *site) livePages() ([]File, error) {
 		Frame                template.HTML
 		PageStyle, LiveStyle template.CSS
 		Script               template.JS
-	}{p, liveEngine, template.JS(menu), frame, explorer.Style(), template.CSS(liveCSS), script})
+	}{p, live.EngineFile, template.JS(menu), frame, explorer.Style(), template.CSS(liveCSS), script})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", livePage, err)
 	}
-	return []File{{livePage, b.Bytes()}, {liveEngine, engine}}, nil
-}
-
-// engine is a script that defines lockstepEngine: the text of the worker, and the compressed program.
-func (l *Live) engine() ([]byte, error) {
-	var program bytes.Buffer
-	w, err := gzip.NewWriterLevel(&program, gzip.BestCompression)
-	if err != nil {
-		return nil, err
+	if err := s.Live.WritePlayground(&playground, live.Playground{Start: "pause-after-acquire/redlock", Back: "index.html"}); err != nil {
+		return nil, fmt.Errorf("%s: %w", playgroundPage, err)
 	}
-	if _, err := w.Write(l.Program); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(struct {
-		Worker  string `json:"worker"`
-		Program string `json:"program"`
-		Size    int    `json:"size"` // of the compressed program, in bytes
-	}{string(l.Glue) + "\n" + workerJS, base64.StdEncoding.EncodeToString(program.Bytes()), program.Len()})
-	if err != nil {
-		return nil, err
-	}
-	return fmt.Appendf(nil, "window.lockstepEngine = %s;\n", text), nil
+	return []File{{livePage, b.Bytes()}, {playgroundPage, playground.Bytes()}, {live.EngineFile, engine}}, nil
 }

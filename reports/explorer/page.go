@@ -9,6 +9,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"strings"
 	"sync"
 
 	"lockstep/checker"
@@ -83,8 +84,8 @@ func Figure(runs ...Run) (template.HTML, error) {
 	return template.HTML(b.String()), nil
 }
 
-// Frame is a figure without a run, for a page whose script draws runs in it: the figure is in a template element, and the script calls
-// document.lockstepExplore with a copy that has got its [Data].
+// Frame is a figure without a run, for a page whose script draws runs in it: the figure is in a template element, and the script, which is
+// part of [ScriptWith], calls explore with a copy of it and the [Data] of the runs.
 func Frame() (template.HTML, error) {
 	var b bytes.Buffer
 	err := pageTemplate().ExecuteTemplate(&b, "figure", pageData{Runs: []*pageModel{}})
@@ -144,14 +145,17 @@ func pageTemplate() *template.Template {
 // their hashes, and nothing else: no network at all.
 var (
 	Style  = sync.OnceValue(func() template.CSS { return template.CSS(pageCSS) })
-	Script = sync.OnceValue(func() template.JS {
-		return template.JS("(() => {\n\"use strict\";\n" + axisJS + runJS + penJS + diagramJS + panelsJS + playerJS + explorerJS + "})();\n")
-	})
+	Script = sync.OnceValue(func() template.JS { return ScriptWith() })
 	Policy = sync.OnceValue(func() string {
 		return "default-src 'none'; style-src " + HashSource(string(Style())) + "; script-src " + HashSource(string(Script())) +
 			"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 	})
 )
+
+// ScriptWith is [Script] with more scripts, which can use its functions and classes.
+func ScriptWith(more ...string) template.JS {
+	return template.JS("(() => {\n\"use strict\";\n" + axisJS + runJS + penJS + diagramJS + panelsJS + playerJS + explorerJS + strings.Join(more, "") + "})();\n")
+}
 
 // HashSource returns the source expression that allows a style or a script with this text in a Content-Security-Policy.
 func HashSource(s string) string {

@@ -15,6 +15,7 @@ import (
 type Menu struct {
 	Claims []Claim `json:"claims"`
 	Pages  []Page  `json:"pages"`
+	Locks  []Lock  `json:"locks"`
 }
 
 // A Claim is a claim of the debate with the runs that can be played again.
@@ -41,6 +42,12 @@ type Quantity struct {
 	Own    int      `json:"own"` // the number of the value that the run has
 }
 
+// A Lock can take the place of another in a run.
+type Lock struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+}
+
 // A Page is a scenario of the catalogue with the runs that can be played in a browser.
 type Page struct {
 	Name  string   `json:"name"`
@@ -48,7 +55,7 @@ type Page struct {
 	Runs  []string `json:"runs"` // LOCK, or LOCK/LABEL
 }
 
-// NewMenu lists the claims whose runs have a quantity that can be changed, and the scenarios of the catalogue.
+// NewMenu lists the claims whose runs have a quantity that can be changed, the scenarios of the catalogue, and the locks.
 func NewMenu() (*Menu, error) {
 	a, err := argument()
 	if err != nil {
@@ -78,6 +85,9 @@ func NewMenu() (*Menu, error) {
 			claim.Runs = append(claim.Runs, *r)
 		}
 		m.Claims = append(m.Claims, claim)
+	}
+	for _, l := range clients.Locks() {
+		m.Locks = append(m.Locks, Lock{l.Name, l.About})
 	}
 	stories, err := script.Stories()
 	if err != nil {

@@ -1,12 +1,11 @@
 // An Explorer is one figure: its runs, the diagram and the panels, and one cursor for all of them.
 class Explorer {
-  constructor(root, number) {
+  constructor(root, number, data = JSON.parse(root.querySelector("script[type='application/json']").textContent)) {
     this.root = root;
     this.first = number === 1;
     root.classList.add("live"); // shows the controls that need the script
     const find = (name) => root.querySelector(`:scope .${name}`);
     this.find = find;
-    const data = root.lockstepData ?? JSON.parse(root.querySelector("script[type='application/json']").textContent);
     this.all = data.runs.map((d, n) => new Run(d, String.fromCharCode(65 + n)));
     this.runs = this.all;
     this.messages = false;
@@ -64,6 +63,7 @@ class Explorer {
     this.diagram.hidden = !this.beyond();
     this.diagram.layout(this.runs);
     this.diagram.draw();
+    this.drawn?.();
     this.find("legend").textContent = legend(this.runs, this.axis.toScale);
   }
 
@@ -82,6 +82,7 @@ class Explorer {
     if (this.diagram.hidden === this.beyond()) this.layout();
     else this.diagram.draw();
     this.diagram.drawCursor(this.cursor());
+    this.drawn?.();
   }
 
   cursor() {
@@ -325,13 +326,14 @@ function follow(e) {
 explorers.forEach(follow);
 document.addEventListener("keydown", (e) => used?.key(e));
 
-// lockstepExplore makes a figure explorable that was put into the page later, in the place of all others. Its data are in lockstepData.
-document.lockstepExplore = (root) => {
-  root.lockstep = used = new Explorer(root, 0); // no links lead into it
+// explore makes a figure explorable that was put into the page later, in the place of all others.
+function explore(root, data) {
+  root.lockstep = used = new Explorer(root, 0, data); // no links lead into it
   explorers.splice(0, explorers.length, used);
   follow(used);
   setTheme(document.documentElement.dataset.theme);
-};
+  return used;
+}
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;

@@ -1,0 +1,215 @@
+//go:build !js
+
+package main
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"lockstep/scenarios/reader"
+)
+
+// playground tries the page on which readers write scenarios.
+func playground(t *testing.T, b *browser, dir string) {
+	page := "file://" + dir + "/playground.html"
+	open := func(link string) {
+		b.t.Helper()
+		b.visit("about:blank")
+		b.visit(page + link)
+		b.until(`document.getElementById("state")?.textContent.includes("Checksum")`)
+	}
+	played := func(what string) {
+		b.t.Helper()
+		b.until(`!document.getElementById("state").classList.contains("busy") && document.getElementById("stage").textContent.includes(` + fmt.Sprintf("%q", what) + `)`)
+	}
+	// key presses a key that the page handles itself, so no character follows.
+	key := func(name string) {
+		b.t.Helper()
+		b.ok(chromedp.Call(b.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: name}))
+	}
+	area := `document.querySelector("#editor textarea")`
+
+	t.Run("a run of the catalogue", func(t *testing.T) {
+		b.t = t
+		open("#clock-drift/redlock/above")
+		want := reader.Play(reader.Request{Run: "clock-drift/redlock/above"}).Checksum
+		if got := b.text("#state"); !strings.Contains(got, want) {
+			t.Errorf("%q; want checksum %s", got, want)
+		}
+		b.until(`location.hash === "#clock-drift/redlock/above"`)
+	})
+
+	t.Run("typing", func(t *testing.T) {
+		b.t = t
+		open("#pause-after-acquire/single")
+		b.script(`const e = %s; e.focus(); const n = e.value.indexOf("  pause 15s") + 11; e.setSelectionRange(n, n)`, area)
+		key("Enter")
+		b.press("s", "l")
+		b.until(`document.querySelector("#choices [role=option] .text")?.textContent === "sleep"`)
+		key("Tab")
+		b.press("2", "s")
+		defer func() {
+			if !t.Failed() {
+				return
+			}
+			t.Log(eval[string](b, area+".value.slice(0,150) + location.hash + '|' + document.activeElement.id + '|' + document.getElementById('state').className+ document.getElementById('state').textContent"))
+		}()
+		b.until(`!document.getElementById("state").classList.contains("busy") && location.hash.startsWith("#lk")`)
+		if got := eval[string](b, area+".value"); !strings.Contains(got, "  pause 15s\n  sleep 2s\n  write A\n") {
+			t.Error(got)
+		}
+		b.press("x")
+		b.until(`document.querySelectorAll(".under .wrong").length === 1 && document.getElementById("mistakes").textContent.includes("2sx")`)
+		b.press(kb.Backspace)
+		b.until(`document.querySelectorAll(".under .wrong").length === 0`)
+		state, link := b.text("#state"), eval[string](b, `location.hash`)
+
+		other := newBrowser(t) // a fresh profile
+		other.visit(page + link)
+		other.until(`document.getElementById("state")?.textContent.includes("Checksum")`)
+		checksum := func(s string) string { return s[strings.Index(s, "Checksum"):] }
+		if got := other.text("#state"); checksum(got) != checksum(state) {
+			t.Errorf("the link leads to %q, not to %q", got, state)
+		}
+	})
+
+	t.Run("dragging", func(t *testing.T) {
+		b.t = t
+		open("#pause-after-acquire/redlock")
+		b.script(`document.querySelector("[data-do=scale]").click()`)
+		knob := `document.querySelector('.knob[aria-label="the end of pause c1 15s"]')`
+		place := eval[[]float64](b, `(() => { const k = `+knob+`; k.scrollIntoView({ block: "center" }); const r = k.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`)
+		mouse := func(kind input.DispatchMouseEventType, x float64) {
+			b.ok(nil, chromedp.Do(b.ctx, chromedp.MouseEvent(kind, x, place[1], chromedp.ButtonLeft)))
+		}
+		mouse(input.DispatchMouseEventTypeMousePressed, place[0])
+		mouse(input.DispatchMouseEventTypeMouseMoved, place[0]-150)
+		mouse(input.DispatchMouseEventTypeMouseMoved, place[0]-200)
+		if got := eval[string](b, area+".value"); strings.Contains(got, "pause 15s") {
+			t.Errorf("the text does not follow:\n%s", got)
+		}
+		mouse(input.DispatchMouseEventTypeMouseReleased, place[0]-200)
+		b.until(`!document.getElementById("state").classList.contains("busy") && document.querySelector(".verdict").textContent === "SAFE"`)
+		b.script(`const k = document.querySelector('.knob[aria-label^="the end of pause"]'); k.focus()`)
+		was := eval[string](b, area+".value")
+		b.press(kb.ArrowRight)
+		b.until(area + ".value !== " + fmt.Sprintf("%q", was) + ` && !document.getElementById("state").classList.contains("busy")`)
+	})
+
+	t.Run("fork and compare", func(t *testing.T) {
+		b.t = t
+		open("#pause-in-acquire/redlock")
+		b.click("[data-do=last]")
+		b.click("[data-do=back]")
+		b.click("#fork")
+		b.until(`document.querySelectorAll("#choices [role=option]").length > 10`)
+		b.press("p", "a", "u")
+		key("Tab")
+		key("Tab")
+		key("Tab")
+		b.until(`document.querySelectorAll(".heads .head").length === 2`)
+		b.script(`const l = document.getElementById("lock"); l.value = "redlock-sequential"; l.dispatchEvent(new Event("change"))`)
+		played("redlock-sequential")
+		b.until(`/^#.+,lk1/.test(location.hash)`)
+		link := eval[string](b, `location.hash`)
+		open(link)
+		b.until(`document.querySelectorAll(".heads .head").length === 2`)
+		b.click("#keep")
+		b.until(`document.querySelectorAll(".heads .head").length === 1`)
+	})
+
+	t.Run("pictures", func(t *testing.T) {
+		b.t = t
+		open("#clock-jump/redlock")
+		b.script(`const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((t) => (window.saved = t)); return make(blob) }`)
+		b.click("#svg")
+		b.until(`window.saved !== undefined`)
+		svg := eval[string](b, `window.saved`)
+		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil || !strings.Contains(svg, ">c1<") || strings.Contains(svg, "http://www.w3.org/1999") {
+			t.Errorf("%v: %.300s", err, svg)
+		}
+	})
+
+	t.Run("it fits the window", func(t *testing.T) {
+		b.t = t
+		for _, width := range []int64{1280, 390} {
+			b.size(width, 900)
+			open("#crash-restart-5/redlock")
+			if got := eval[int64](b, `document.documentElement.scrollWidth`); got > width {
+				t.Errorf("at %d pixels the page has %d", width, got)
+			}
+		}
+		b.size(1280, 900)
+	})
+
+	// Whatever a link contains, the page says what is wrong with it, and shows a run.
+	t.Run("hostile links", func(t *testing.T) {
+		b.t = t
+		open("")
+		n := 40
+		if *allDraws {
+			n = 10_000
+		}
+		good := "lk1." + strings.Repeat("A", 40)
+		if a := reader.Play(reader.Request{Run: "clock-jump/redlock"}); a.Token != "" {
+			good = a.Token
+		}
+		r := rand.New(rand.NewPCG(uint64(time.Now().Unix()/86400), 1))
+		for i := range n {
+			link := hostile(r, good)
+			found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf(`(async () => {
+				const waits = (ms) => new Promise((r) => setTimeout(r, ms));
+				document.getElementById("state").textContent = "";
+				document.getElementById("notice").textContent = "";
+				if (location.hash === %[1]q) return "";
+				location.hash = %[1]q;
+				for (let k = 0; k < 1000 && !document.getElementById("state").textContent.includes("Checksum"); k++) await waits(5);
+				return document.querySelector(".verdict") && document.getElementById("state").textContent.includes("Checksum") ? "" : document.getElementById("playground").textContent.slice(0, 300);
+			})()`, "#"+link), chromedp.EvalAwaitPromise))
+			b.ok(nil, err)
+			if found != "" {
+				t.Fatalf("link %d, %q: %s", i, link, found)
+			}
+			if i%100 == 99 && testing.Verbose() {
+				fmt.Fprintln(os.Stderr, i+1, "links")
+			}
+		}
+	})
+}
+
+// hostile returns a fragment of an address that somebody might send.
+func hostile(r *rand.Rand, token string) string {
+	pick := func(all ...string) string { return all[r.IntN(len(all))] }
+	const letters = "abcXYZ019-_.,%/#<>\"'& \u00e9\x01"
+	noise := func(n int) string {
+		var b strings.Builder
+		for range r.IntN(n) {
+			b.WriteByte(letters[r.IntN(len(letters))])
+		}
+		return b.String()
+	}
+	switch r.IntN(6) {
+	case 0:
+		return noise(60)
+	case 1:
+		return pick("lk1.", "lk9.", "lk1") + noise(200)
+	case 2: // one character is another
+		i := r.IntN(len(token))
+		return token[:i] + pick("A", "b", "%", ",", "<") + token[min(i+1, len(token)):]
+	case 3:
+		return token[:r.IntN(len(token))]
+	case 4:
+		return pick("clock-jump/redlock", "../x", "clock-jump/none", "sweep-delay/single", "x/y/z") + pick("", ",", "/") + noise(20)
+	default:
+		return token + "," + pick(token, noise(40), "clock-jump", "<img src=x onerror=alert(1)>", strings.Repeat("A", 20_000))
+	}
+}

@@ -1,0 +1,108 @@
+// An Engine plays runs, one after the other, in a program that runs in a worker. What the reader waits for comes first. A run that takes too
+// long is ended with its worker, and a new one is started.
+const patience = 20_000; // ms for one run
+
+class Engine {
+  constructor(source) {
+    this.source = source;
+    this.waiting = [];
+    this.busy = null;
+    this.number = 0;
+    const policy = window.trustedTypes?.createPolicy("lockstep", { createScriptURL: (url) => url }) ?? { createScriptURL: (url) => url };
+    this.script = policy.createScriptURL(URL.createObjectURL(new Blob([source.worker], { type: "text/javascript" })));
+    this.start();
+  }
+
+  start() {
+    this.running = false;
+    this.worker = new Worker(this.script);
+    this.ready = new Promise((resolve, reject) => {
+      this.worker.onerror = (e) => reject(new Error(e.message || "the worker did not start"));
+      this.worker.onmessage = (m) => {
+        const answer = JSON.parse(m.data);
+        if (answer.ready) {
+          this.running = true;
+          resolve();
+          return this.next();
+        }
+        return this.answer(answer);
+      };
+    });
+    this.worker.postMessage(this.source.program);
+  }
+
+  answer(answer) {
+    const { done } = this.busy;
+    clearTimeout(this.timer);
+    this.busy = null;
+    this.next();
+    done(answer);
+  }
+
+  // play returns the answer to a request, or null if the request is dropped before it is played.
+  play(request, urgent) {
+    return new Promise((done) => {
+      const item = { request: { ...request, id: ++this.number }, done };
+      if (urgent) this.waiting.unshift(item);
+      else this.waiting.push(item);
+      this.next();
+    });
+  }
+
+  // drop forgets what waits.
+  drop() {
+    for (const item of this.waiting.splice(0)) item.done(null);
+  }
+
+  next() {
+    if (!this.running || this.busy || !this.waiting.length) return;
+    this.busy = this.waiting.shift();
+    this.timer = setTimeout(() => {
+      this.worker.terminate();
+      this.start();
+      this.answer({ errors: [{ text: `the run took more than ${patience / 1000} seconds, and was ended; make it shorter, or use lockstep run` }] });
+    }, patience);
+    this.worker.postMessage(JSON.stringify(this.busy.request));
+  }
+}
+
+// drawRuns shows runs, below each other if there are two, as a figure that can be explored, and returns its explorer.
+function drawRuns(stage, ...runs) {
+  const root = document.getElementById("frame").content.firstElementChild.cloneNode(true);
+  const bdi = (text) => make("bdi", {}, text);
+  const letter = (n) => (runs.length > 1 ? make("span", { class: "letter" }, String.fromCharCode(65 + n)) : "");
+  root.querySelector(".heads").append(...runs.map((run, n) => make("div", { class: `head ${run.verdict.toLowerCase()}` }, make("h1", {}, letter(n), bdi(run.name)),
+    make("p", { class: "outcome" }, make("strong", { class: "verdict" }, run.verdict), " ", bdi(run.outcome)), make("p", { class: "reason" }, bdi(run.reason)))));
+  root.querySelector(".about").append(...runs.flatMap((run, n) => [
+    make("h2", {}, letter(n), bdi(run.title || run.name)), make("p", { class: "facts" }, bdi((run.facts ?? []).join(" · "))),
+    make("details", {}, make("summary", {}, "What was judged"), make("table", { class: "properties" }, run.properties.map((p) => make("tr", { class: p.status },
+      make("th", { scope: "row" }, p.name), make("td", {}, make("strong", {}, p.status), (p.broken ?? []).map((b) => make("p", {}, bdi(b))))))))]));
+  stage.hidden = false;
+  stage.replaceChildren(root);
+  const explorer = explore(root, { runs });
+  if (runs.at(-1).violations.length) explorer.act("violation");
+  return explorer;
+}
+
+// startEngine starts the program, and returns its engine, or says on the page why it did not start.
+async function startEngine() {
+  const started = performance.now();
+  const loading = document.getElementById("loading");
+  try {
+    const engine = new Engine(window.lockstepEngine);
+    await engine.ready;
+    document.documentElement.dataset.ready = Math.round(performance.now() - started);
+    loading.hidden = true;
+    return engine;
+  } catch (e) {
+    loading.textContent = `The program that plays the runs did not start: ${e.message}.`;
+    return null;
+  }
+}
+
+// A Link is what the address of the page names. Browsers limit the number of changes, so it is written with a delay.
+let addressing;
+function setAddress(link) {
+  clearTimeout(addressing);
+  addressing = setTimeout(() => history.replaceState(null, "", link), 250);
+}

@@ -1,0 +1,226 @@
+// The playground: a scenario file at the left, the run at the right.
+const $ = (id) => document.getElementById(id);
+const { menu, start } = JSON.parse($("menu").textContent);
+const settled = 300; // ms without a change, after which the text is played
+
+let engine, editor, explorer;
+let shown = null; // the last answer that is drawn
+let kept = null; // the answer to compare with
+let source = ""; // the run of the catalogue whose text is in the editor, unchanged
+let forked = 0; // the line of an unfinished step that injects another fault
+
+// play plays the text in the editor.
+async function play() {
+  clearTimeout(play.timer);
+  engine.drop();
+  $("state").classList.add("busy");
+  const text = editor.text;
+  const mine = (play.last = {});
+  const answer = await engine.play({ script: text }, true);
+  if (play.last !== mine || !answer) return;
+  $("state").classList.remove("busy");
+  if (answer.errors) return wrong(answer.errors);
+  right(answer);
+}
+
+// wrong shows mistakes in the text. The last run stays, faintly.
+function wrong(mistakes) {
+  const unfinished = forked && mistakes.length === 1 && mistakes[0].line === forked;
+  editor.mark(unfinished ? [] : mistakes);
+  $("stage").classList.add("old");
+  $("mistakes").replaceChildren(...(unfinished ? [] : mistakes).map((m) => make("li", {}, m.line
+    ? [make("button", { type: "button", class: "link", on: { click: () => editor.go(m.line) } }, `Line ${m.line}`), ": ", m.text]
+    : m.text)));
+  $("state").textContent = unfinished ? "Choose the fault." : mistakes.length === 1 ? "There is a mistake in the text:" : `There are ${mistakes.length} mistakes in the text:`;
+}
+
+function right(answer) {
+  editor.mark([]);
+  forked = 0;
+  shown = answer;
+  $("mistakes").replaceChildren();
+  $("state").textContent = `Played and judged in ${Math.round(answer.took)} ms. Checksum ${answer.checksum}.`;
+  const lock = /^-- (\S+)/m.exec(answer.script)?.[1] ?? "";
+  $("lock").value = lock;
+  for (const id of ["keep", "fork", "png", "svg"]) $(id).disabled = false;
+  $("command").textContent = answer.token ? `lockstep replay ${answer.token}` : "lockstep run my.txtar";
+  $("how").textContent = answer.token ? "" : "The run is too long for a token: save the text as my.txtar.";
+  draw();
+  address();
+}
+
+function draw() {
+  const at = explorer?.axis.toScale;
+  $("stage").classList.remove("old");
+  explorer = kept ? drawRuns($("stage"), kept.figure, shown.figure) : drawRuns($("stage"), shown.figure);
+  if (at) explorer.act("scale");
+  knobs();
+}
+
+// knobs lets the reader move the faults of the run in the figure.
+function knobs() {
+  const before = editor.text;
+  new Handles(explorer, shown.handles ?? [], (handle, line) => {
+    const lines = before.split("\n");
+    lines[handle.line - 1] = line;
+    editor.area.value = lines.join("\n");
+    editor.paint();
+    editor.reveal(handle.line);
+    $("stage").classList.add("old");
+  }, (handle, line) => {
+    const knob = document.activeElement?.getAttribute("aria-label");
+    editor.area.value = before; // so that the change is one that the reader can undo
+    editor.line(handle.line, line);
+    changed();
+    play().then(() => [...document.querySelectorAll(".knob")].find((k) => k.getAttribute("aria-label") === knob)?.focus({ preventScroll: true }));
+  });
+}
+
+// changed plays the text once the reader pauses.
+function changed() {
+  source = "";
+  $("run").value = "";
+  clearTimeout(play.timer);
+  play.timer = setTimeout(play, settled);
+}
+
+// address writes what is shown into the address of the page: a run of the catalogue, or one or two runs as tokens.
+function address() {
+  const name = (a) => a.source || a.token;
+  shown.source = source;
+  const names = [...(kept ? [name(kept)] : []), name(shown)];
+  setAddress(names.every(Boolean) ? `#${names.join(",")}` : "#");
+}
+
+// follow opens what a link names.
+async function follow(link) {
+  let names = [];
+  try {
+    names = decodeURIComponent(link.slice(1)).split(",");
+  } catch {
+    // It is no link of this page.
+  }
+  const answers = [];
+  for (const name of names.slice(0, 2)) answers.push(name && (await engine.play(ask(name), true)));
+  const bad = answers.find((a) => a?.errors);
+  kept = answers.length === 2 && !bad && answers[0] ? { ...answers[0], source: named(names[0]) } : null;
+  comparing();
+  const last = answers.at(-1);
+  $("notice").textContent = bad ? `The link is damaged, or leads to another version of this page: ${bad.errors[0].text}.` : "";
+  if (!last || bad) return open("pause-after-acquire/redlock");
+  source = named(names.at(-1));
+  $("run").value = source;
+  editor.load(last.script);
+  return right(last);
+}
+
+const ask = (name) => (/^lk\d/.test(name) ? { token: name } : { run: name });
+const named = (name) => (/^lk\d/.test(name) ? "" : name);
+
+// open opens a run of the catalogue.
+async function open(name) {
+  const answer = await engine.play({ run: name }, true);
+  if (!answer) return;
+  editor.load(answer.script ?? "");
+  if (answer.errors) return wrong(answer.errors);
+  source = name;
+  $("run").value = name;
+  right(answer);
+}
+
+function comparing() {
+  $("keep").textContent = kept ? "Stop comparing" : "Compare with this";
+}
+
+// fork begins a step that injects a fault right after the event at the cursor.
+async function fork() {
+  const { run, event, t } = explorer.cursor();
+  const of = run && run !== explorer.all.at(-1) ? undefined : event; // an event of the run that is kept has no place in the text
+  const at = of === undefined ? t : explorer.all.at(-1).events[of].at;
+  if (!kept) {
+    kept = shown;
+    comparing();
+  }
+  const answer = await engine.play({ script: editor.text, want: "fork", at: soonAfter(at) }, true);
+  if (!answer || answer.errors) return;
+  forked = answer.line;
+  const lines = answer.script.split("\n");
+  const own = editor.text.split("\n");
+  const fresh = lines.slice(answer.line - 1 - (lines.length - own.length - 1), answer.line);
+  const place = lines.slice(0, answer.line - fresh.length).reduce((sum, l) => sum + l.length + 1, 0);
+  editor.edit(place, place, `${fresh.join("\n")}\n`);
+  editor.area.setSelectionRange(place + fresh.join("\n").length, place + fresh.join("\n").length);
+  editor.reveal(answer.line);
+  editor.offer();
+}
+
+// soonAfter is the next whole millisecond, or microsecond if an event follows before that.
+function soonAfter(t) {
+  const next = explorer.all.at(-1).events.find((e) => e.at > t)?.at ?? Infinity;
+  const ms = (Math.floor(t / 1e6) + 1) * 1e6;
+  return ms < next ? ms : (Math.floor(t / 1e3) + 1) * 1e3;
+}
+
+// copy copies a text, and says so on the button.
+async function copy(button, text) {
+  const said = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "The browser does not allow it";
+  }
+  setTimeout(() => (button.textContent = said), 1500);
+}
+
+// save offers a file for download.
+function save(name, blob) {
+  const link = make("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+const fileName = () => shown.figure.name.replace(/[^a-z0-9-]+/g, "-");
+
+function fillMenus() {
+  $("run").append(...menu.pages.map((p) => make("optgroup", { label: p.name }, p.runs.map((r) => make("option", { value: `${p.name}/${r}` }, `${p.name}/${r}`)))));
+  $("lock").append(...menu.locks.map((l) => make("option", { value: l.name, title: l.about }, l.name)));
+}
+
+async function main() {
+  fillMenus();
+  engine = await startEngine();
+  if (!engine) return;
+  $("playground").hidden = false;
+  $("size").textContent = `${(window.lockstepEngine.size / 1e6).toFixed(1)} MB`;
+  editor = new Editor($("editor"), async (r) => (await engine.play({ ...r, want: "completions" }, true))?.completions ?? [], changed);
+  $("run").addEventListener("change", () => $("run").value && open($("run").value));
+  $("lock").addEventListener("change", () => {
+    const lines = editor.text.split("\n");
+    const n = lines.findIndex((l) => /^-- \S+/.test(l));
+    if (n < 0) return;
+    editor.line(n + 1, lines[n].replace(/^-- \S+/, () => `-- ${$("lock").value}`));
+    play();
+  });
+  $("keep").addEventListener("click", () => {
+    kept = kept ? null : shown;
+    comparing();
+    draw();
+    address();
+  });
+  $("fork").addEventListener("click", fork);
+  $("editor").addEventListener("keydown", (e) => {
+    if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey)) return;
+    e.preventDefault();
+    play();
+  });
+  $("link").addEventListener("click", () => copy($("link"), location.href));
+  $("text").addEventListener("click", () => copy($("text"), editor.text));
+  $("copy").addEventListener("click", () => copy($("copy"), $("command").textContent));
+  $("png").addEventListener("click", () => explorer.diagram.scene.toBlob((blob) => save(`${fileName()}.png`, blob)));
+  $("svg").addEventListener("click", () => save(`${fileName()}.svg`, new Blob([svgOf(explorer)], { type: "image/svg+xml" })));
+  window.addEventListener("hashchange", () => follow(location.hash));
+  await follow(location.hash.length > 1 ? location.hash : `#${start}`);
+}
+
+main();
