@@ -62,7 +62,7 @@ func (f *runFlags) debate(c *cobra.Command, readersPlay bool) error {
 
 	var program *live.Program
 	if readersPlay {
-		if program, err = livePages(c.Context(), c.ErrOrStderr()); err != nil {
+		if program, err = compileProgram(c.Context(), c.ErrOrStderr()); err != nil {
 			return fmt.Errorf("--live: %w", err)
 		}
 	}

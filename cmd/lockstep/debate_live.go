@@ -27,9 +27,9 @@ var inlined = []string{
 	"encoding/json", "lockstep/sim/...", "container/...",
 }
 
-// livePages compiles the program with which readers play runs in a browser. It needs the go command and the source of Lockstep. The first
+// compileProgram compiles the program with which readers play runs in a browser. It needs the go command and the source of Lockstep. The first
 // time takes a minute or two, which it says.
-func livePages(ctx context.Context, told io.Writer) (*live.Program, error) {
+func compileProgram(ctx context.Context, told io.Writer) (*live.Program, error) {
 	menu, err := reader.NewMenu()
 	if err != nil {
 		return nil, err

@@ -19,7 +19,12 @@ import (
 )
 
 // playground tries the page on which readers write scenarios.
-func playground(t *testing.T, b *browser, dir string) {
+func playground(t *testing.T, dir string) {
+	b := newBrowser(t) // with a limit of its own
+	defer func() {
+		b.t = t
+		b.quiet("request: blob:", "request: about:")
+	}()
 	page := "file://" + dir + "/playground.html"
 	open := func(link string) {
 		b.t.Helper()
@@ -115,6 +120,9 @@ func playground(t *testing.T, b *browser, dir string) {
 		b.press("p", "a", "u")
 		key("Tab")
 		key("Tab")
+		b.until(`document.querySelector("#choices [role=option] .text").textContent === "c1"`)
+		key("Tab")
+		b.until(`document.querySelector("#choices [role=option] .text").textContent === "1s"`)
 		key("Tab")
 		b.until(`document.querySelectorAll(".heads .head").length === 2`)
 		b.script(`const l = document.getElementById("lock"); l.value = "redlock-sequential"; l.dispatchEvent(new Event("change"))`)

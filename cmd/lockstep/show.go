@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -14,9 +16,11 @@ import (
 
 	"lockstep/reports"
 	"lockstep/reports/explorer"
+	"lockstep/reports/live"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/reader"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -25,6 +29,7 @@ func newShow(k known) *cobra.Command {
 	f := &runFlags{known: k}
 	var options reports.TextOptions
 	var svg, png, html, lock string
+	var playground bool
 	c := &cobra.Command{
 		Use:   "show SCENARIO[/RUN] | FILE",
 		Short: "Tell the story of a scenario, and the timeline of one run",
@@ -34,13 +39,15 @@ again.
 
 With --html it writes a self-contained web page instead, in which the run can be explored: play it,
 step from event to event, and see why a property was violated. Two runs are drawn below each other
-on one time axis. With --svg and --png it writes a picture.`,
+on one time axis. With --live as well, the page is a playground: its readers change the run and play it
+again in their browsers, without a server. With --svg and --png it writes a picture.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock
   lockstep show clock-jump --messages
   lockstep show crash-restart-5 --html run.html
   lockstep show --html both.html pause-fenced/fenced pause-fenced/fenced/unchecked
+  lockstep show --html run.html --live clock-jump/redlock
   lockstep show results/clock-jump/redlock.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if html != "" && len(args) == 2 {
@@ -55,6 +62,9 @@ on one time axis. With --svg and --png it writes a picture.`,
 			if err := makeRoom(args, target{"svg", svg}, target{"png", png}, target{"html", html}); err != nil {
 				return err
 			}
+			if playground && html == "" {
+				return errors.New("--live needs --html FILE, the page to write")
+			}
 			if lock != "" {
 				f.locks = []string{lock}
 			}
@@ -65,6 +75,11 @@ on one time axis. With --svg and --png it writes a picture.`,
 			o := outcomes[0]
 			line := pictures.NewTimeline(o.Facts, o.Result)
 			page := func(w io.Writer) error { return explorer.Page(w, pageRuns(outcomes)...) }
+			if playground {
+				if page, err = playgroundOf(c, outcomes); err != nil {
+					return fmt.Errorf("--live: %w", err)
+				}
+			}
 			if err := draw(c.Context(), c.OutOrStdout(), drawing{svg, line.WriteSVG}, drawing{png, line.WritePNG}, drawing{html, page}); err != nil {
 				return err
 			}
@@ -77,8 +92,35 @@ on one time axis. With --svg and --png it writes a picture.`,
 	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
 	c.Flags().Var((*fileValue)(&svg), "svg", "draw the timeline to `FILE` as SVG")
 	c.Flags().Var((*fileValue)(&png), "png", "draw the timeline to `FILE` as PNG")
+	c.Flags().BoolVar(&playground, "live", false, "with --html: let readers change the run and play it again in their browsers")
 	c.Flags().Var((*fileValue)(&html), "html", "write a web page to explore the run, or two runs, to `FILE`")
 	return c
+}
+
+// playgroundOf returns what writes a page on which readers change runs and play them again. The page contains the program.
+func playgroundOf(c *cobra.Command, outcomes []*play.Outcome) (func(io.Writer) error, error) {
+	var start []string
+	for _, o := range outcomes {
+		if o.Scenario == nil {
+			return nil, errors.New("a history cannot be played again; name a scenario")
+		}
+		link, err := reader.Link(o.Scenario, o.Run, o.History.Meta.Seed)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Name(), err)
+		}
+		start = append(start, link)
+	}
+	p, err := compileProgram(c.Context(), c.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	engine, err := p.Engine()
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer) error {
+		return p.WritePlayground(w, live.Playground{Start: strings.Join(start, ","), Runs: pageRuns(outcomes), Engine: engine})
+	}, nil
 }
 
 // showAll prints the story and the timeline of each run that is named, or one line if these go into a file. It stops at a run that did not

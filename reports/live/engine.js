@@ -49,9 +49,12 @@ class Engine {
     });
   }
 
-  // drop forgets what waits.
+  // drop forgets the runs that wait, but not questions about a text.
   drop() {
-    for (const item of this.waiting.splice(0)) item.done(null);
+    const asks = (item) => ["completions", "fork"].includes(item.request.want);
+    const dropped = this.waiting.filter((item) => !asks(item));
+    this.waiting = this.waiting.filter(asks);
+    for (const item of dropped) item.done(null);
   }
 
   next() {

@@ -93,9 +93,9 @@ func (p *Program) Engine() ([]byte, error) {
 
 // A Playground is a page on which readers write scenarios and play them.
 type Playground struct {
-	Start string // what the page shows first: the name of a run of the catalogue, or one or two tokens with a comma between them
+	Start string // what the page shows first: a run of the catalogue by its name, or a token; or two of these with a comma between them
 	Back  string // the address of the page that it belongs to, if any
-	// Runs are shown as a figure where the script does not run. There may be none.
+	// Runs are shown as a figure until the program has started, and where the script does not run. There may be none.
 	Runs []explorer.Run
 	// Engine is [Program.Engine] if the page is to contain it; otherwise the page loads it from [EngineFile] beside it.
 	Engine []byte
@@ -112,7 +112,7 @@ func (p *Program) WritePlayground(w io.Writer, page Playground) error {
 		if figure, err = explorer.Figure(page.Runs...); err != nil {
 			return err
 		}
-		figure = `<div class="first">` + figure + `</div>`
+		figure = `<div id="first">` + figure + `</div>`
 	}
 	menu, err := json.Marshal(map[string]any{"menu": p.Menu, "start": page.Start})
 	if err != nil {

@@ -191,6 +191,7 @@ async function main() {
   fillMenus();
   engine = await startEngine();
   if (!engine) return;
+  $("first")?.remove();
   $("playground").hidden = false;
   $("size").textContent = `${(window.lockstepEngine.size / 1e6).toFixed(1)} MB`;
   editor = new Editor($("editor"), async (r) => (await engine.play({ ...r, want: "completions" }, true))?.completions ?? [], changed);
@@ -220,7 +221,7 @@ async function main() {
   $("png").addEventListener("click", () => explorer.diagram.scene.toBlob((blob) => save(`${fileName()}.png`, blob)));
   $("svg").addEventListener("click", () => save(`${fileName()}.svg`, new Blob([svgOf(explorer)], { type: "image/svg+xml" })));
   window.addEventListener("hashchange", () => follow(location.hash));
-  await follow(location.hash.length > 1 ? location.hash : `#${start}`);
+  await follow(location.hash.length > 1 && !/^#[A-Z]\d+$/.test(location.hash) ? location.hash : `#${start}`); // #A57 is an event of the figure that was there before
 }
 
 main();

@@ -158,3 +158,49 @@ func TestPages(t *testing.T) {
 		t.Errorf("only %d runs", n)
 	}
 }
+
+// A link leads to the same run: by its name, if it is one of the catalogue.
+func TestLink(t *testing.T) {
+	for _, c := range []struct {
+		run  string
+		lock string
+		seed uint64
+		want string
+	}{
+		{"clock-jump/redlock", "", 1, "clock-jump/redlock"},
+		{"clock-jump/redlock", "", 2, "lk1."},
+		{"clock-jump/redlock", "redlock-wall", 1, "lk1."},
+		{"clock-jump/redlock", "redsync", 1, "libraries are not part of this page"},
+		{"sweep-delay/single", "", 1, "a sweep is a series of runs"},
+	} {
+		s, r, err := find(c.run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.lock != "" {
+			r = r.With(c.lock)
+		}
+		link, err := Link(s, r, c.seed)
+		if got := link + text(err); !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if err != nil || link == c.run {
+			continue
+		}
+		build, _ := clients.Find(r.Lock)
+		o, err := play.Simulate(s, r, build, c.seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := Play(Request{Token: link}); a.Checksum != o.History.Meta.Checksum {
+			t.Errorf("%+v: the link leads to %s, %v; want %s", c, a.Checksum, a.Errors, o.History.Meta.Checksum)
+		}
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -152,3 +152,21 @@ func alone(s *script.Scenario, r script.Section) string {
 		page.Runs = []script.Section{r}
 	}).String()
 }
+
+// Link returns what opens a run in the playground: its name, if it is one of the catalogue, or else a token. The error says why it cannot be
+// played in a browser.
+func Link(s *script.Scenario, r script.Section, seed uint64) (string, error) {
+	if _, err := playable(s, r); err != nil {
+		return "", err
+	}
+	name := s.Name + "/" + r.ID()
+	if t, q, err := find(name); err == nil && t.Equal(s) && r.Lock == q.Lock && seed == max(q.Seed, 1) {
+		return name, nil
+	}
+	r.Seed = seed
+	page, err := script.Parse(s.File, []byte(alone(s, r)))
+	if err != nil {
+		return "", err
+	}
+	return page.Token()
+}
