@@ -11,7 +11,7 @@ import (
 
 // legend explains the signs that occur, in one line at the foot of the picture.
 func (f *figure) legend(p pen) {
-	x, y := f.left, f.height-footHeight/2
+	x, y := f.left, f.height-f.foot/2
 	entry := func(text string, sign func(x vg.Length)) {
 		sign(x + 10)
 		p.write(x+26, y, text, smallFace, grey)
