@@ -25,6 +25,7 @@ func newShow(k known) *cobra.Command {
 	f := &runFlags{known: k}
 	var options reports.TextOptions
 	var svg, png, html, lock string
+	var slides slideFlags
 	c := &cobra.Command{
 		Use:   "show SCENARIO[/RUN] | FILE",
 		Short: "Tell the story of a scenario, and the timeline of one run",
@@ -44,12 +45,13 @@ on one time axis. With --svg and --png it writes a picture.`,
   lockstep show results/clock-jump/redlock.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if html != "" && len(args) == 2 {
-				return onlyHTML(svg, png)
-			}
-			if len(args) != 1 {
+				if err := onlyHTML(svg, png); err != nil {
+					return err
+				}
+			} else if len(args) != 1 {
 				return fmt.Errorf("show takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep show clock-jump, and not %d; see lockstep list", len(args))
 			}
-			return nil
+			return slides.check(svg, png, html)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := makeRoom(args, target{"svg", svg}, target{"png", png}, target{"html", html}); err != nil {
@@ -62,10 +64,18 @@ on one time axis. With --svg and --png it writes a picture.`,
 			if err != nil {
 				return err
 			}
-			o := outcomes[0]
-			line := pictures.NewTimeline(o.Facts, o.Result)
+			line := pictures.NewTimeline(outcomes[0].Facts, outcomes[0].Result)
 			page := func(w io.Writer) error { return explorer.Page(w, pageRuns(outcomes)...) }
-			if err := draw(c.Context(), c.OutOrStdout(), drawing{svg, line.WriteSVG}, drawing{png, line.WritePNG}, drawing{html, page}); err != nil {
+			drawn := []drawing{{svg, line.WriteSVG}, {png, line.WritePNG}, {html, page}}
+			if slides.set() {
+				if drawn, err = slides.drawings(outcomes[0], svg, png); err != nil {
+					return err
+				}
+				if err := roomFor(args, drawn); err != nil {
+					return err
+				}
+			}
+			if err := draw(c.Context(), c.OutOrStdout(), drawn...); err != nil {
 				return err
 			}
 			return exitStatus(slices.DeleteFunc(outcomes, func(o *play.Outcome) bool { return o.Scenario == nil }))
@@ -78,6 +88,9 @@ on one time axis. With --svg and --png it writes a picture.`,
 	c.Flags().Var((*fileValue)(&svg), "svg", "draw the timeline to `FILE` as SVG")
 	c.Flags().Var((*fileValue)(&png), "png", "draw the timeline to `FILE` as PNG")
 	c.Flags().Var((*fileValue)(&html), "html", "write a web page to explore the run, or two runs, to `FILE`")
+	c.Flags().BoolVar(&slides.wide, "wide", false, "make the picture a slide for a talk, 16 to 9: larger type, fewer words")
+	c.Flags().Var(&slides.step, "step", "make the slide show the run up to its `N`-th step; all writes a slide for each step, as NAME-01, NAME-02 and so on")
+	c.Flags().BoolVar(&slides.animate, "animate", false, "make the slide an SVG that plays the run in a browser")
 	return c
 }
 

@@ -162,8 +162,21 @@ func (f *figure) drawBars(p pen, i int) {
 	}
 }
 
-// drawBarText writes into the bars that have room for it.
-func (f *figure) drawBarText(p pen, i int) {
+// A barText is the text in a bar, and its place.
+type barText struct {
+	box
+	text string
+	face face
+}
+
+func (t *barText) draw(p pen) {
+	p.fill(t.box, faded(white, 0xE8))
+	p.write(t.x0+4, t.midY(), t.text, t.face, black)
+}
+
+// barTexts returns the texts of the bars of a lane that have room for it, and have come far enough by now.
+func (f *figure) barTexts(i int) []barText {
+	var all []barText
 	for _, b := range f.Lanes[i].Bars {
 		r := f.row(i, b.Row)
 		r.x0, r.x1 = f.x(b.From), f.x(b.To)
@@ -176,15 +189,14 @@ func (f *figure) drawBarText(p pen, i int) {
 		}{{b.Text, avoid}, {short, avoid}, {short, nil}} {
 			text := reports.Printable(try.text, 60)
 			if at, ok := room(r, fc.width(text)+8, try.avoid); ok && text != "" {
-				if at.x1 > f.reach(b.From, b.To) {
-					break // the bar has not come so far
+				if at.x1 <= f.reach(b.From, b.To) {
+					all = append(all, barText{at, text, fc})
 				}
-				p.fill(at, faded(white, 0xE8))
-				p.write(at.x0+4, at.midY(), text, fc, black)
 				break
 			}
 		}
 	}
+	return all
 }
 
 // room finds a place of a given width in a bar, as near to its middle as possible, that overlaps nothing in avoid.
@@ -369,7 +381,9 @@ func (f *figure) drawTexts(p pen, i int) {
 			l.draw(p)
 		}
 	}
-	f.drawBarText(p, i)
+	for _, t := range f.barTexts(i) {
+		t.draw(p)
+	}
 }
 
 // drawLeader draws the line from a label to its point.

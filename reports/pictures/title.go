@@ -24,13 +24,27 @@ func inkOf(hd explorer.Heading) color.NRGBA {
 func drawHeading(p pen, hd explorer.Heading) {
 	const y = vg.Length(32)
 	const width = figureWidth - 2*outer
+	drawRun(p, hd, y, width)
+	drawOutcome(p, hd, y, width)
+	p.write(outer, y+30, reasonFace.fit(hd.Reason, width), reasonFace, grey)
+}
+
+// headline returns the type of a headline of a width, and its first part.
+func headline(hd explorer.Heading, width vg.Length) (face, string) {
 	f := titleFace
 	for f.size > labelFace.size && f.width(hd.Run+" — "+hd.Outcome) > width {
 		f.size--
 	}
-	run := f.fit(hd.Run, 0.6*width) + " — "
+	return f, f.fit(hd.Run, 0.6*width) + " — "
+}
+
+func drawRun(p pen, hd explorer.Heading, y, width vg.Length) {
+	f, run := headline(hd, width)
 	p.write(outer, y, run, f, black)
+}
+
+func drawOutcome(p pen, hd explorer.Heading, y, width vg.Length) {
+	f, run := headline(hd, width)
 	x := outer + f.width(run)
-	p.write(x, y, f.fit(hd.Outcome, figureWidth-outer-x), f, inkOf(hd))
-	p.write(outer, y+30, reasonFace.fit(hd.Reason, width), reasonFace, grey)
+	p.write(x, y, f.fit(hd.Outcome, outer+width-x), f, inkOf(hd))
 }
