@@ -24,26 +24,22 @@ type Step struct {
 // acknowledgement is no step: its effect was one.
 func Steps(f *facts.Facts, r checker.Result, end time.Duration) []Step {
 	t := timeline(f, r)
+	lines := t.Lines
+	if n := slices.IndexFunc(lines, func(l line) bool { return l.event.At > end }); n >= 0 {
+		lines = lines[:n]
+	}
+	for len(lines) > 0 && t.mends(&lines[len(lines)-1]) { // everything heals after the end
+		lines = lines[:len(lines)-1]
+	}
 	var all []Step
-	for lines := t.Lines; len(lines) > 0; {
+	for len(lines) > 0 {
 		n := together(lines)
-		now := lines[:n]
-		lines = lines[n:]
-		if now[0].event.At > end {
-			break
-		}
-		s := Step{At: min(now[n-1].until, end)}
-		var texts []string
-		for i := range now {
-			if text := t.sentence(&now[i]); text != "" && now[i].event.Kind != history.Injected {
-				texts = append(texts, text)
-			}
-			s.Heavy = s.Heavy || now[i].heavy()
-		}
-		texts = append(texts, t.faultsOf(now)...)
-		if s.Text = strings.Join(texts, " "); s.Text != "" {
+		s := Step{At: min(lines[n-1].until, end), Text: strings.Join(t.tell(lines[:n]), " ")}
+		s.Heavy = slices.ContainsFunc(lines[:n], func(l line) bool { return l.heavy() })
+		if s.Text != "" {
 			all = append(all, s)
 		}
+		lines = lines[n:]
 	}
 	return all
 }
@@ -73,43 +69,95 @@ func (l *line) heavy() bool {
 	return false
 }
 
-// faultsOf tells of the faults among some lines of one instant. The sentences need no times.
-func (t *transcript) faultsOf(lines []line) []string {
-	var faults []int
-	var ends []string
-	at := ""
+// tell tells what happened at one instant, causes first: a fault ends, clients act, a fault begins, and something changes on a server.
+// A client that begins something is not worth a sentence if there is another.
+func (t *transcript) tell(lines []line) []string {
+	var ended, begun []int
+	var acts, starts, changes []string
 	for i := range lines {
 		switch l := &lines[i]; {
-		case l.event.Kind != history.Injected || l.event.Op == history.Missed:
-		case l.event.Op == history.Heal{}.Verb() || l.event.Op == history.ReleaseLink{}.Verb():
-			ends = append(ends, "Links work again: "+Printable(l.event.Value, 60)+".")
+		case t.mends(l):
+			ended = append(ended, l.index)
+		case l.event.Kind == history.Injected:
+			begun = append(begun, l.index)
+		case l.event.Kind == history.State:
+			changes = append(changes, t.sentence(l)...)
+		case l.event.Kind == history.Invoke:
+			starts = append(starts, t.sentence(l)...)
 		default:
-			faults, at = append(faults, l.index), history.Seconds(l.event.At)
+			acts = append(acts, t.sentence(l)...)
 		}
 	}
+	all := slices.Concat(t.faults(ended), acts, t.faults(begun), changes)
+	if len(all) == 0 {
+		return starts
+	}
+	return all
+}
+
+// mends reports whether l ended a fault, or tried to.
+func (t *transcript) mends(l *line) bool {
+	switch f := l.event.Fault().(type) {
+	case history.Heal, history.ReleaseLink, history.Resume, history.Restart:
+		return true
+	case history.Delay:
+		return f.By == 0
+	}
+	return false
+}
+
+// faults tells of faults at one instant. The sentences need no times.
+func (t *transcript) faults(events []int) []string {
 	var texts []string
-	for _, text := range explain.Faults(t.F, faults...) {
-		text = strings.TrimPrefix(strings.ReplaceAll(text, " at "+at, ""), "From "+at+" on ")
-		if rest, ok := strings.CutPrefix(text, "the "); ok {
-			text = "The " + rest
+	var others []int
+	for _, i := range events {
+		e := &t.F.Events[i]
+		switch e.Fault().(type) {
+		case history.Heal, history.ReleaseLink, history.Delay:
+			if t.undoes(i) {
+				texts = append(texts, "Links work again: "+Printable(e.Value, 60)+".")
+				continue
+			}
+		}
+		if e.Op != history.Missed {
+			others = append(others, i)
+		}
+	}
+	for _, text := range explain.Faults(t.F, others...) {
+		at := history.Seconds(t.F.Events[others[0]].At)
+		for _, when := range []string{"From " + at + " on ", " from " + at + " on", " at " + at} {
+			text = strings.ReplaceAll(text, when, "")
+		}
+		for _, word := range []string{"the ", "messages "} {
+			if strings.HasPrefix(text, word) {
+				text = strings.ToUpper(text[:1]) + text[1:]
+			}
 		}
 		texts = append(texts, Printable(text, 160))
 	}
-	return append(texts, ends...)
+	return texts
 }
 
-// sentence says what a line says, or nothing if that goes without saying.
-func (t *transcript) sentence(l *line) string {
+// undoes reports whether event i ended a fault.
+func (t *transcript) undoes(i int) bool {
+	for _, end := range t.F.Undone {
+		if end == i {
+			return true
+		}
+	}
+	return false
+}
+
+// sentence says what a line says that is about a client or a server. It says nothing of what goes without saying.
+func (t *transcript) sentence(l *line) []string {
 	e := l.event
 	who := Printable(cmp.Or(Ranges(l.nodes, t.all), capital(l.Who)), 40)
-	var text string
-	switch e.Kind {
-	case history.Invoke, history.OK, history.Fail, history.Info:
-		text = operated(l, who)
-		if text == "" {
-			return ""
+	text := ""
+	if e.Kind != history.State {
+		if text = operated(l, who); text == "" {
+			return nil
 		}
-	case history.State:
+	} else {
 		text = t.changed(l, who)
 	}
 	if text == "" {
@@ -118,7 +166,7 @@ func (t *transcript) sentence(l *line) string {
 	} else if l.times > 1 {
 		text += fmt.Sprintf(", %d times", l.times)
 	}
-	return Printable(text, 160) + "."
+	return []string{Printable(text, 160) + "."}
 }
 
 // operated says what a client did, or nothing if its effect has been told.
@@ -127,8 +175,6 @@ func operated(l *line, who string) string {
 	switch {
 	case e.Op == history.Lost:
 		return fmt.Sprintf("%s was told that %s is lost", who, e.Lease)
-	case e.Op == history.Renew:
-		return fmt.Sprintf("%s renewed %s", who, e.Lease)
 	case e.Op == history.Acquire && e.Kind == history.Invoke:
 		return who + " asked for the lock"
 	case e.Op == history.Acquire && e.Kind == history.OK && e.Fence != 0:
@@ -143,7 +189,7 @@ func operated(l *line, who string) string {
 		return fmt.Sprintf("%s began to %s", who, Operation(e))
 	case e.Kind == history.Fail:
 		return fmt.Sprintf("%s failed to %s: %s", who, Operation(e), FirstLine(e.Error))
-	case e.Kind == history.Info:
+	case e.Kind == history.Info && e.Op != history.Renew:
 		return fmt.Sprintf("%s got no answer to its %s", who, Operation(e))
 	}
 	return ""
@@ -188,6 +234,14 @@ func (t *transcript) changed(l *line, who string) string {
 		return fmt.Sprintf("%s rejected %s from %s%s", who, e.Value, e.By, reason)
 	case history.Promoted:
 		return who + " became a primary"
+	case history.Followed:
+		return fmt.Sprintf("%s became a replica of %s", who, e.Value)
+	case history.Sdown:
+		return fmt.Sprintf("%s noticed that %s does not answer", who, e.Value)
+	case history.Odown:
+		return fmt.Sprintf("%s agreed that %s is down", who, e.Value)
+	case history.Leader:
+		return fmt.Sprintf("%s was chosen to replace %s", who, e.Value)
 	}
 	return ""
 }

@@ -180,6 +180,7 @@ func (a *animation) drawRun(b *bytes.Buffer) {
 		a.drawFlights(p, true)
 		lanes(a.drawMarks)(p)
 	})
+	a.group(b, ` opacity="0"`, "move line", func(p pen) { a.drawNow(p, a.width-begun, axis) })
 	for i := range a.Lanes {
 		for _, l := range a.labels[i] {
 			a.group(b, "", a.lasting(a.when(a.x(l.at))), func(p pen) {
@@ -191,7 +192,6 @@ func (a *animation) drawRun(b *bytes.Buffer) {
 			a.group(b, "", a.lasting(a.when(t.x1)), t.draw)
 		}
 	}
-	a.group(b, ` opacity="0"`, "move line", func(p pen) { a.drawNow(p, a.width-begun, axis) })
 }
 
 // group adds a layer to a file, unless it is empty.

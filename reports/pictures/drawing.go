@@ -24,7 +24,7 @@ func (f *figure) drawStory(c draw.Canvas) {
 	p := pen{c: c, top: c.Max.Y}
 	p.fill(box{0, 0, f.width, f.height}, white)
 	f.plot(f).Draw(f.plotArea(c))
-	f.legend(p)
+	f.legend(p, f.left, f.height-f.foot/2)
 }
 
 // plotArea is the part of a canvas in which the plot lies.
@@ -64,6 +64,9 @@ func (f *figure) Plot(c draw.Canvas, _ *plot.Plot) {
 	f.drawFlights(p, true)
 	for i := range f.Lanes {
 		f.drawMarks(p, i)
+	}
+	if f.now < f.End {
+		f.drawNow(p, f.x(f.now), p.top-c.Min.Y)
 	}
 	for i := range f.Lanes {
 		f.drawTexts(p, i)
@@ -114,8 +117,8 @@ func (f *figure) drawLine(p pen, i int) {
 	}
 }
 
-// begun is how much is drawn of what has just begun, so that it can be seen.
-const begun = vg.Length(14)
+// begun is how much is drawn of what has just begun, so that it can be seen. It is more than the radius of any mark.
+const begun = vg.Length(20)
 
 // reach is how far something that lasts is drawn: to its end, or as far as it has come by now.
 func (f *figure) reach(from, to time.Duration) vg.Length {

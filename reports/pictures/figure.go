@@ -27,6 +27,7 @@ type format struct {
 	laneGap                       vg.Length // between lanes
 	lanePad                       vg.Length // above and below what a lane holds
 	clientBar, serverBar, diskBar vg.Length // heights; the last is that of the resource
+	slide                         bool
 }
 
 var pageFormat = format{width: figureWidth, gutter: gutter, top: headHeight, foot: 36, laneGap: 6, lanePad: 5, clientBar: 34, serverBar: 24, diskBar: 30}

@@ -1,7 +1,6 @@
 package pictures
 
 import (
-	"fmt"
 	"image/color"
 	"io"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/reports/explorer"
+	"lockstep/sim/history"
 )
 
 // Slides are pictures of one run for a lecture room, 16 to 9, with few words. The last shows the whole run and the verdict. Each
@@ -93,14 +93,10 @@ func (s *Slide) WriteSVG(w io.Writer) error {
 func (s *Slide) draw(c draw.Canvas) {
 	f, p := s.figure, pen{c: c, top: c.Max.Y}
 	p.fill(box{0, 0, f.width, f.height}, white)
-	pl := f.plot(f)
-	axis := f.height - pl.DataCanvas(f.plotArea(c)).Min.Y
-	pl.Draw(f.plotArea(c))
+	f.plot(f).Draw(f.plotArea(c))
 	drawRun(p, f.head, slideTitle, f.width-2*outer)
 	if s.whole {
 		drawOutcome(p, f.head, slideTitle, f.width-2*outer)
-	} else {
-		f.drawNow(p, f.x(f.now), axis)
 	}
 	f.drawCaption(p, s.step, s.whole)
 }
@@ -120,6 +116,7 @@ const (
 	slideColumn  = vg.Length(16)  // widths are multiples of this, so that heights are whole
 	mostStretch  = 1.7            // of the bars, if there is room
 	captionLines = 2
+	crowded      = 0.9 // height as a share of the width, at the least width
 )
 
 var (
@@ -130,11 +127,14 @@ var (
 // slideFigure lays a story out in 16 to 9. If it does not fit, the slide gets more points, which then are smaller. If there is room, the bars
 // are higher.
 func slideFigure(s *explorer.Story, head explorer.Heading, c cast) *figure {
-	sizes := format{width: slideWidth, top: 50, foot: captionLines*captionLine + 14, laneGap: 2, lanePad: 3, clientBar: 30, serverBar: 20, diskBar: 22}
+	sizes := format{width: slideWidth, top: 50, foot: captionLines*captionLine + 14, laneGap: 2, lanePad: 3, clientBar: 30, serverBar: 20, diskBar: 22, slide: true}
 	for _, l := range s.Lanes {
 		sizes.gutter = max(sizes.gutter, nameFace.width(reports.Printable(l.Name, 12))+32)
 	}
 	f := newFigure(s, head, c, sizes)
+	if f.height > f.width*crowded {
+		s = wordless(s)
+	}
 	for f.height > f.width*9/16 {
 		sizes.width += max(slideColumn, slideColumn*vg.Length(int((f.height*16/9-f.width)/slideColumn/2)))
 		f = newFigure(s, head, c, sizes)
@@ -153,7 +153,24 @@ func slideFigure(s *explorer.Story, head explorer.Heading, c cast) *figure {
 	return f
 }
 
-// forSlides leaves out what nobody reads from the third row: the replies that arrive in time, and the small words. Callouts become captions.
+// wordless leaves out what clients do, in words: with so many lanes nobody could read it.
+func wordless(s *explorer.Story) *explorer.Story {
+	few := *s
+	few.Lanes = slices.Clone(s.Lanes)
+	for i := range few.Lanes {
+		l := &few.Lanes[i]
+		l.Marks = slices.Clone(l.Marks)
+		for j := range l.Marks {
+			if l.Kind == explorer.ClientLane && !l.Marks[j].Proof {
+				l.Marks[j].Text = ""
+			}
+		}
+	}
+	return &few
+}
+
+// forSlides leaves out what nobody reads from the third row: the replies that arrive in time, and the small words. Callouts become
+// captions. A grant has a star, and a caption at its step.
 func forSlides(s *explorer.Story) *explorer.Story {
 	few := *s
 	few.Lanes = slices.Clone(s.Lanes)
@@ -163,7 +180,7 @@ func forSlides(s *explorer.Story) *explorer.Story {
 		for j := range l.Marks {
 			m := &l.Marks[j]
 			refused := l.Kind == explorer.ClientLane && strings.HasPrefix(m.Text, "acquire") && m.Text != "acquire"
-			if m.Weight < explorer.Telling && !refused {
+			if m.Weight < explorer.Telling && !refused || m.Shape == explorer.Granted {
 				m.Text = ""
 			}
 		}
@@ -184,7 +201,7 @@ func (f *figure) drawCaption(p pen, s slideStep, whole bool) {
 	width := f.width - 2*outer
 	x := outer
 	if !whole {
-		at := fmt.Sprintf("%.3f s", s.At.Seconds())
+		at := history.Seconds(s.At)
 		p.write(x, y, at, alarmFace, grey)
 		x += alarmFace.width(at) + 14
 	}
@@ -205,6 +222,9 @@ func (f *figure) drawCaption(p pen, s slideStep, whole bool) {
 	}
 	if s.alarm != "" {
 		say(s.alarm, alarmFace, red)
+	}
+	if whole && y < f.height-captionLine/2 {
+		f.legend(p, x, y)
 	}
 }
 

@@ -24,8 +24,11 @@ func inkOf(hd explorer.Heading) color.NRGBA {
 func drawHeading(p pen, hd explorer.Heading) {
 	const y = vg.Length(32)
 	const width = figureWidth - 2*outer
-	drawRun(p, hd, y, width)
-	drawOutcome(p, hd, y, width)
+	f, run := headline(hd, width)
+	run += " — "
+	p.write(outer, y, run, f, black)
+	x := outer + f.width(run)
+	p.write(x, y, f.fit(hd.Outcome, outer+width-x), f, inkOf(hd))
 	p.write(outer, y+30, reasonFace.fit(hd.Reason, width), reasonFace, grey)
 }
 
@@ -35,16 +38,20 @@ func headline(hd explorer.Heading, width vg.Length) (face, string) {
 	for f.size > labelFace.size && f.width(hd.Run+" — "+hd.Outcome) > width {
 		f.size--
 	}
-	return f, f.fit(hd.Run, 0.6*width) + " — "
+	return f, f.fit(hd.Run, 0.6*width)
 }
 
+// drawRun writes only which run it is.
 func drawRun(p pen, hd explorer.Heading, y, width vg.Length) {
 	f, run := headline(hd, width)
 	p.write(outer, y, run, f, black)
 }
 
+// drawOutcome adds the verdict to what drawRun has written.
 func drawOutcome(p pen, hd explorer.Heading, y, width vg.Length) {
 	f, run := headline(hd, width)
-	x := outer + f.width(run)
+	x := outer + f.width(run+" ")
+	p.write(x, y, "—", f, black)
+	x += f.width("— ")
 	p.write(x, y, f.fit(hd.Outcome, outer+width-x), f, inkOf(hd))
 }
