@@ -112,10 +112,13 @@ func (t *transcript) faults(events []int) []string {
 	var others []int
 	for _, i := range events {
 		e := &t.F.Events[i]
-		switch e.Fault().(type) {
-		case history.Heal, history.ReleaseLink, history.Delay:
-			if t.undoes(i) {
-				texts = append(texts, "Links work again: "+Printable(e.Value, 60)+".")
+		switch f := e.Fault().(type) {
+		case history.Heal, history.ReleaseLink:
+			texts = append(texts, t.mended(i)...)
+			continue
+		case history.Delay:
+			if f.By == 0 {
+				texts = append(texts, t.mended(i)...)
 				continue
 			}
 		}
@@ -138,14 +141,14 @@ func (t *transcript) faults(events []int) []string {
 	return texts
 }
 
-// undoes reports whether event i ended a fault.
-func (t *transcript) undoes(i int) bool {
+// mended says that event i ended faults on links, if it did.
+func (t *transcript) mended(i int) []string {
 	for _, end := range t.F.Undone {
 		if end == i {
-			return true
+			return []string{"Links work again: " + Printable(t.F.Events[i].Value, 60) + "."}
 		}
 	}
-	return false
+	return nil
 }
 
 // sentence says what a line says that is about a client or a server. It says nothing of what goes without saying.

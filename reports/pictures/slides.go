@@ -127,7 +127,7 @@ var (
 // slideFigure lays a story out in 16 to 9. If it does not fit, the slide gets more points, which then are smaller. If there is room, the bars
 // are higher.
 func slideFigure(s *explorer.Story, head explorer.Heading, c cast) *figure {
-	sizes := format{width: slideWidth, top: 50, foot: captionLines*captionLine + 14, laneGap: 2, lanePad: 3, clientBar: 30, serverBar: 20, diskBar: 22, slide: true}
+	sizes := format{width: slideWidth, top: 50, foot: captionLines*captionLine + 14, laneGap: 2, lanePad: 3, clientBar: 30, serverBar: 20, diskBar: 28, slide: true}
 	for _, l := range s.Lanes {
 		sizes.gutter = max(sizes.gutter, nameFace.width(reports.Printable(l.Name, 12))+32)
 	}
