@@ -35,12 +35,21 @@ again.
 
 With --html it writes a self-contained web page instead, in which the run can be explored: play it,
 step from event to event, and see why a property was violated. Two runs are drawn below each other
-on one time axis. With --svg and --png it writes a picture.`,
+on one time axis. With --svg and --png it writes a picture.
+
+For a talk, --wide makes that picture a slide. --step N draws the run up to its N-th step: what
+happened, as the timeline says, in a sentence. The last step is the whole run with its verdict.
+--step all writes them all, with a number in each name; nothing moves from one slide to the next.
+With --animate, the SVG plays the run in a browser, in 10 to 20 seconds, and begins again. It has no
+script, so it plays in an <img>. It stands still on paper, and for readers who prefer that.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock
   lockstep show clock-jump --messages
   lockstep show crash-restart-5 --html run.html
+  lockstep show crash-restart-5 --wide --png slide.png
+  lockstep show crash-restart-5 --step all --svg slide.svg
+  lockstep show crash-restart-5 --animate --svg moving.svg
   lockstep show --html both.html pause-fenced/fenced pause-fenced/fenced/unchecked
   lockstep show results/clock-jump/redlock.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -88,9 +97,9 @@ on one time axis. With --svg and --png it writes a picture.`,
 	c.Flags().Var((*fileValue)(&svg), "svg", "draw the timeline to `FILE` as SVG")
 	c.Flags().Var((*fileValue)(&png), "png", "draw the timeline to `FILE` as PNG")
 	c.Flags().Var((*fileValue)(&html), "html", "write a web page to explore the run, or two runs, to `FILE`")
-	c.Flags().BoolVar(&slides.wide, "wide", false, "make the picture a slide for a talk, 16 to 9: larger type, fewer words")
-	c.Flags().Var(&slides.step, "step", "make the slide show the run up to its `N`-th step; all writes a slide for each step, as NAME-01, NAME-02 and so on")
-	c.Flags().BoolVar(&slides.animate, "animate", false, "make the slide an SVG that plays the run in a browser")
+	c.Flags().BoolVar(&slides.wide, "wide", false, "draw a slide for a talk, 16 to 9: larger type, fewer words")
+	c.Flags().Var(&slides.step, "step", "draw a slide of the run up to its `N`-th step; with all, one for each step, in NAME-01, NAME-02, ...")
+	c.Flags().BoolVar(&slides.animate, "animate", false, "draw a slide that plays the run in a browser; needs --svg")
 	return c
 }
 

@@ -23,16 +23,16 @@ type stepValue int
 const allSteps stepValue = -1
 
 func (v *stepValue) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	switch {
-	case s == "all":
+	if s == "all" {
 		*v = allSteps
-	case err != nil || n < 1:
-		return errors.New("it must be a number from 1 on, or all")
-	default:
-		*v = stepValue(n)
+		return nil
 	}
-	return nil
+	n, err := strconv.Atoi(s)
+	if err == nil && n < 1 {
+		err = strconv.ErrRange
+	}
+	*v = stepValue(n)
+	return err
 }
 
 func (v *stepValue) String() string {

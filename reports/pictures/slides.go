@@ -206,7 +206,7 @@ func (f *figure) drawCaption(p pen, s slideStep, whole bool) {
 		x += alarmFace.width(at) + 14
 	}
 	lines := captionLines
-	if s.alarm != "" {
+	if s.alarm != "" || whole {
 		lines--
 	}
 	say := func(text string, fc face, ink color.NRGBA) {
@@ -215,15 +215,9 @@ func (f *figure) drawCaption(p pen, s slideStep, whole bool) {
 			y += captionLine
 		}
 	}
-	if s.Text != "" {
-		say(s.Text, captionFace, black)
-	} else {
-		lines = captionLines
-	}
-	if s.alarm != "" {
-		say(s.alarm, alarmFace, red)
-	}
-	if whole && y < f.height-captionLine/2 {
+	say(s.Text, captionFace, black)
+	say(s.alarm, alarmFace, red)
+	if whole {
 		f.legend(p, x, y)
 	}
 }
@@ -231,7 +225,7 @@ func (f *figure) drawCaption(p pen, s slideStep, whole bool) {
 // fitted breaks a text into lines of a width, in smaller type if there are too many. If that does not help, the last is cut.
 func fitted(s string, f *face, width vg.Length, lines int) []string {
 	all := wrapped(s, *f, width)
-	for f.size > smallFace.size && len(all) > lines {
+	for f.size > smallFace.size-2 && len(all) > lines {
 		f.size--
 		all = wrapped(s, *f, width)
 	}

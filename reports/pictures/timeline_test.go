@@ -338,6 +338,14 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 		if err := overlap(tl.figure); err != nil {
 			t.Fatal(err)
 		}
+		slides := NewSlides(facts.Of(h), r)
+		b.Reset()
+		if err := errors.Join(slides.Slide(1).WriteSVG(&b), slides.WriteAnimation(&b), overlap(slides.figure)); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+			t.Fatal("a coordinate of a slide is not a number")
+		}
 	})
 }
 
