@@ -41,7 +41,7 @@ For a talk, --wide makes that picture a slide. --step N draws the run up to its 
 happened, as the timeline says, in a sentence. The last step is the whole run with its verdict.
 --step all writes them all, with a number in each name; nothing moves from one slide to the next.
 With --animate, the SVG plays the run in a browser, in 10 to 20 seconds, and begins again. It has no
-script, so it plays in an <img>. It stands still on paper, and for readers who prefer that.`,
+script, so it plays in an <img>. In print, and for readers who prefer that, it stands still.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock
@@ -77,10 +77,7 @@ script, so it plays in an <img>. It stands still on paper, and for readers who p
 			page := func(w io.Writer) error { return explorer.Page(w, pageRuns(outcomes)...) }
 			drawn := []drawing{{svg, line.WriteSVG}, {png, line.WritePNG}, {html, page}}
 			if slides.set() {
-				if drawn, err = slides.drawings(outcomes[0], svg, png); err != nil {
-					return err
-				}
-				if err := roomFor(args, drawn); err != nil {
+				if drawn, err = slides.drawings(args, outcomes[0], svg, png); err != nil {
 					return err
 				}
 			}
@@ -97,9 +94,7 @@ script, so it plays in an <img>. It stands still on paper, and for readers who p
 	c.Flags().Var((*fileValue)(&svg), "svg", "draw the timeline to `FILE` as SVG")
 	c.Flags().Var((*fileValue)(&png), "png", "draw the timeline to `FILE` as PNG")
 	c.Flags().Var((*fileValue)(&html), "html", "write a web page to explore the run, or two runs, to `FILE`")
-	c.Flags().BoolVar(&slides.wide, "wide", false, "draw a slide for a talk, 16 to 9: larger type, fewer words")
-	c.Flags().Var(&slides.step, "step", "draw a slide of the run up to its `N`-th step; with all, one for each step, in NAME-01, NAME-02, ...")
-	c.Flags().BoolVar(&slides.animate, "animate", false, "draw a slide that plays the run in a browser; needs --svg")
+	slides.add(c)
 	return c
 }
 

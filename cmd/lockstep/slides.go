@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/play"
 )
@@ -47,6 +49,12 @@ func (v *stepValue) String() string {
 
 func (*stepValue) Type() string { return "step" }
 
+func (f *slideFlags) add(c *cobra.Command) {
+	c.Flags().BoolVar(&f.wide, "wide", false, "draw a slide for a talk, 16 to 9: larger type, fewer words")
+	c.Flags().Var(&f.step, "step", "draw a slide of the run up to its `N`-th step; with all, one for each step, in NAME-01, NAME-02, ...")
+	c.Flags().BoolVar(&f.animate, "animate", false, "draw a slide that plays the run in a browser; needs --svg")
+}
+
 // set reports whether a slide is wanted, and not the usual picture.
 func (f *slideFlags) set() bool { return f.wide || f.animate || f.step != 0 }
 
@@ -67,8 +75,8 @@ func (f *slideFlags) check(svg, png, html string) error {
 	return nil
 }
 
-// drawings returns the pictures of a run that the options ask for, and the files in which they belong.
-func (f *slideFlags) drawings(o *play.Outcome, svg, png string) ([]drawing, error) {
+// drawings returns the pictures of a run that the options ask for, and the files in which they belong. There is room for each.
+func (f *slideFlags) drawings(read []string, o *play.Outcome, svg, png string) ([]drawing, error) {
 	s := pictures.NewSlides(o.Facts, o.Result)
 	switch {
 	case int(f.step) > s.Len():
@@ -82,7 +90,7 @@ func (f *slideFlags) drawings(o *play.Outcome, svg, png string) ([]drawing, erro
 		for n := 1; n <= s.Len(); n++ {
 			all = append(all, slide(s.Slide(n), numbered(svg, n, s.Len()), numbered(png, n, s.Len()))...)
 		}
-		return all, nil
+		return all, roomFor(read, all)
 	}
 	return slide(s.Whole(), svg, png), nil
 }

@@ -123,11 +123,7 @@ func (s *Slides) WriteAnimation(w io.Writer) error {
 	var body bytes.Buffer
 	a.drawRun(&body)
 	for i, st := range a.stops {
-		until := a.length
-		if i+1 < len(a.stops) {
-			until = a.appears(a.stops[i+1])
-		}
-		a.group(&body, ` opacity="0"`, a.passing(a.appears(st), until), func(p pen) { a.drawCaption(p, st.slideStep, false) })
+		a.group(&body, ` opacity="0"`, a.passing(a.appears(i), a.appears(i+1)), func(p pen) { a.drawCaption(p, st.slideStep, false) })
 	}
 	a.group(&body, "", a.lasting(a.length), func(p pen) {
 		drawOutcome(p, a.head, slideTitle, a.width-2*outer)
@@ -210,8 +206,18 @@ func (a *animation) group(b *bytes.Buffer, attributes, class string, drawOn func
 	fmt.Fprintf(b, "<g%s>\n%s</g>\n", attributes, layer)
 }
 
-// appears is when the caption of a stop appears: when the line reaches its instant.
-func (a *animation) appears(s stop) time.Duration { return a.when(a.x(s.At)) }
+// appears is when the caption of a stop appears: when the line reaches its instant, but not while it stands still for the one before. The
+// last goes when the whole run is drawn.
+func (a *animation) appears(i int) time.Duration {
+	if i == len(a.stops) {
+		return a.length
+	}
+	at := a.when(a.x(a.stops[i].At))
+	if i > 0 {
+		at = max(at, a.stops[i-1].to)
+	}
+	return at
+}
 
 // share is a time in percent of the animation.
 func (a *animation) share(t time.Duration) string {

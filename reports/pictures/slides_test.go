@@ -173,7 +173,10 @@ func TestAnimation(t *testing.T) {
 		if a.length < leastPlay-1e6 || a.length > mostPlay+1e6 {
 			t.Errorf("%s: it takes %v", r.Name, a.length)
 		}
-		for _, st := range a.stops {
+		for i, st := range a.stops {
+			if a.appears(i) > st.from || a.appears(i+1) < st.to {
+				t.Errorf("%s: the line stands still from %v to %v, and the caption %q is there from %v to %v", r.Name, st.from, st.to, st.Text, a.appears(i), a.appears(i+1))
+			}
 			if st.alarm != "" && st.to-st.from < 2*leastStop {
 				t.Errorf("%s: a violation is shown for %v", r.Name, st.to-st.from)
 			}
