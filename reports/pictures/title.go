@@ -2,6 +2,7 @@ package pictures
 
 import (
 	"image/color"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 
@@ -47,11 +48,15 @@ func drawRun(p pen, hd explorer.Heading, y, width vg.Length) {
 	p.write(outer, y, run, f, black)
 }
 
-// drawOutcome adds the verdict to what drawRun has written.
+// drawOutcome adds the verdict to what drawRun has written. If there is no room for the assumptions that were broken, it leaves them out.
 func drawOutcome(p pen, hd explorer.Heading, y, width vg.Length) {
 	f, run := headline(hd, width)
 	x := outer + f.width(run+" ")
 	p.write(x, y, "—", f, black)
 	x += f.width("— ")
-	p.write(x, y, f.fit(hd.Outcome, outer+width-x), f, inkOf(hd))
+	outcome := hd.Outcome
+	if f.width(outcome) > outer+width-x {
+		outcome, _, _ = strings.Cut(outcome, " (")
+	}
+	p.write(x, y, f.fit(outcome, outer+width-x), f, inkOf(hd))
 }
