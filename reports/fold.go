@@ -129,7 +129,7 @@ func (t *transcript) foldRounds() {
 		last := i + (times-1)*size
 		kept = append(kept, lines[i:i+size]...)
 		for k, l := range lines[last : last+size] {
-			l.Op = fmt.Sprintf("%s ×%d", l.Op, times-1)
+			l.Op, l.times = fmt.Sprintf("%s ×%d", l.Op, times-1), times-1
 			l.Detail += ", since " + history.Seconds(lines[i+size+k].event.At)
 			kept = append(kept, l)
 		}

@@ -29,24 +29,34 @@ func (m Moment) String() string {
 
 // Moments lists the lines of the timeline that [Text] writes.
 func Moments(f *facts.Facts, r checker.Result) []Moment {
+	t := timeline(f, r)
+	var all []Moment
+	for i := range t.Lines {
+		l := &t.Lines[i]
+		l.nameNodes(t.all)
+		all = append(all, l.moment())
+	}
+	return all
+}
+
+// timeline returns a transcript with the lines that [Text] writes if it is not verbose.
+func timeline(f *facts.Facts, r checker.Result) *transcript {
 	t := NewTranscript(f, r, TextOptions{})
 	for i := range f.Events {
 		t.Event(i)
 	}
 	t.foldInvocations()
 	t.foldRounds()
-	var all []Moment
-	for i := range t.Lines {
-		l := &t.Lines[i]
-		l.nameNodes(t.all)
-		m := Moment{At: l.event.At, Who: l.Who, Proof: l.Proof, Fault: l.event.Kind == history.Injected}
-		if !m.Fault {
-			m.Text = l.Kind + " "
-		}
-		m.Text = strings.TrimSpace(m.Text + l.Op + " " + l.Detail)
-		all = append(all, m)
+	return t
+}
+
+func (l *line) moment() Moment {
+	m := Moment{At: l.event.At, Who: l.Who, Proof: l.Proof, Fault: l.event.Kind == history.Injected}
+	if !m.Fault {
+		m.Text = l.Kind + " "
 	}
-	return all
+	m.Text = strings.TrimSpace(m.Text + l.Op + " " + l.Detail)
+	return m
 }
 
 // Told describes a single event in the words of the timeline, which may not show it, or of a message.

@@ -95,6 +95,9 @@ type transcript struct {
 // A line is one event, or the same event on several nodes.
 type line struct {
 	event  *history.Event
+	index  int           // of the event
+	until  time.Duration // when it happened on the last of the nodes
+	times  int           // how many tries it stands for, if it stands for several
 	Who    string
 	nodes  []string // the nodes on which it happened
 	Kind   string
@@ -124,7 +127,7 @@ func NewTranscript(f *facts.Facts, r checker.Result, o TextOptions) *transcript 
 func (t *transcript) Event(i int) {
 	e := &t.F.Events[i]
 	_, proof := slices.BinarySearch(t.proof, i)
-	l := line{event: e, Who: e.Process, Kind: string(e.Kind), Op: e.Op, Proof: proof}
+	l := line{event: e, index: i, until: e.At, Who: e.Process, Kind: string(e.Kind), Op: e.Op, Proof: proof}
 	if t.probe >= 0 && byProbe(t.F.History, e) {
 		if i == t.probe {
 			l.Op, l.Detail = "acquire, release", "since "+history.Seconds(t.F.Events[t.probed].At)
@@ -137,7 +140,7 @@ func (t *transcript) Event(i int) {
 		if i != d.Out {
 			return
 		}
-		l.Op, l.Detail = fmt.Sprintf("%s ×%d", Operation(e), d.Times), d.Summary()
+		l.Op, l.Detail, l.times = fmt.Sprintf("%s ×%d", Operation(e), d.Times), d.Summary(), d.Times
 		t.Lines = append(t.Lines, l)
 		return
 	}
@@ -185,7 +188,7 @@ func (t *transcript) state(l line, i int) {
 	}
 	if len(t.Lines) > 0 {
 		if p := &t.Lines[len(t.Lines)-1]; p.sameElsewhere(&l) {
-			p.nodes, p.Proof, p.Grant = append(p.nodes, l.nodes...), p.Proof || l.Proof, p.Grant+l.Grant
+			p.nodes, p.Proof, p.Grant, p.until = append(p.nodes, l.nodes...), p.Proof || l.Proof, p.Grant+l.Grant, l.until
 			return
 		}
 	}

@@ -71,6 +71,21 @@ func the(process string) string {
 	return process
 }
 
+// Faults says in sentences what some faults did, to a reader who does not know yet when they will end.
+func Faults(f *facts.Facts, faults ...int) []string {
+	blind := *f
+	blind.Undone = nil
+	n := &narrator{f: &blind}
+	for _, i := range faults {
+		n.fault(step, i)
+	}
+	var all []string
+	for _, s := range n.story {
+		all = append(all, s.Text)
+	}
+	return all
+}
+
 // deed says what a fault did, without a full stop.
 func (n *narrator) deed(i int) string {
 	e := n.event(i)

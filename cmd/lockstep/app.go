@@ -131,6 +131,8 @@ func required(v pflag.Value) string {
 		return "a whole number"
 	case "seed":
 		return "a whole number, 1 or greater"
+	case "step":
+		return "a whole number, 1 or greater, or all"
 	case "speed":
 		return fmt.Sprintf("a number from 1 to %d", mostSpeed)
 	case "durationSlice":

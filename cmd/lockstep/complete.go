@@ -49,6 +49,7 @@ func (k known) complete(root *cobra.Command) {
 		"svg":         filesEnding("svg"),
 		"png":         filesEnding("png"),
 		"html":        filesEnding("html"),
+		"step":        among("all"),
 		"save":        filesEnding("txtar"),
 	}
 	args := map[string]cobra.CompletionFunc{

@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -16,11 +15,9 @@ import (
 
 	"lockstep/reports"
 	"lockstep/reports/explorer"
-	"lockstep/reports/live"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
-	"lockstep/scenarios/reader"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
@@ -30,6 +27,7 @@ func newShow(k known) *cobra.Command {
 	var options reports.TextOptions
 	var svg, png, html, lock string
 	var playground bool
+	var slides slideFlags
 	c := &cobra.Command{
 		Use:   "show SCENARIO[/RUN] | FILE",
 		Short: "Tell the story of a scenario, and the timeline of one run",
@@ -40,23 +38,33 @@ again.
 With --html it writes a self-contained web page instead, in which the run can be explored: play it,
 step from event to event, and see why a property was violated. Two runs are drawn below each other
 on one time axis. With --live as well, the page is a playground: its readers change the run and play it
-again in their browsers, without a server. With --svg and --png it writes a picture.`,
+again in their browsers, without a server. With --svg and --png it writes a picture.
+
+For a talk, --wide makes that picture a slide. --step N draws the run up to its N-th step: what
+happened, as the timeline says, in a sentence. The last step is the whole run with its verdict.
+--step all writes them all, with a number in each name; nothing moves from one slide to the next.
+With --animate, the SVG plays the run in a browser, in 10 to 20 seconds, and begins again. It has no
+script, so it plays in an <img>. In print, and for readers who prefer that, it stands still.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock
   lockstep show clock-jump --messages
   lockstep show crash-restart-5 --html run.html
+  lockstep show crash-restart-5 --wide --png slide.png
+  lockstep show crash-restart-5 --step all --svg slide.svg
+  lockstep show crash-restart-5 --animate --svg moving.svg
   lockstep show --html both.html pause-fenced/fenced pause-fenced/fenced/unchecked
   lockstep show --html run.html --live clock-jump/redlock
   lockstep show results/clock-jump/redlock.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if html != "" && len(args) == 2 {
-				return onlyHTML(svg, png)
-			}
-			if len(args) != 1 {
+				if err := onlyHTML(svg, png); err != nil {
+					return err
+				}
+			} else if len(args) != 1 {
 				return fmt.Errorf("show takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep show clock-jump, and not %d; see lockstep list", len(args))
 			}
-			return nil
+			return slides.check(svg, png, html)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := makeRoom(args, target{"svg", svg}, target{"png", png}, target{"html", html}); err != nil {
@@ -72,15 +80,20 @@ again in their browsers, without a server. With --svg and --png it writes a pict
 			if err != nil {
 				return err
 			}
-			o := outcomes[0]
-			line := pictures.NewTimeline(o.Facts, o.Result)
+			line := pictures.NewTimeline(outcomes[0].Facts, outcomes[0].Result)
 			page := func(w io.Writer) error { return explorer.Page(w, pageRuns(outcomes)...) }
 			if playground {
 				if page, err = playgroundOf(c, outcomes); err != nil {
 					return fmt.Errorf("--live: %w", err)
 				}
 			}
-			if err := draw(c.Context(), c.OutOrStdout(), drawing{svg, line.WriteSVG}, drawing{png, line.WritePNG}, drawing{html, page}); err != nil {
+			drawn := []drawing{{svg, line.WriteSVG}, {png, line.WritePNG}, {html, page}}
+			if slides.set() {
+				if drawn, err = slides.drawings(args, outcomes[0], svg, png); err != nil {
+					return err
+				}
+			}
+			if err := draw(c.Context(), c.OutOrStdout(), drawn...); err != nil {
 				return err
 			}
 			return exitStatus(slices.DeleteFunc(outcomes, func(o *play.Outcome) bool { return o.Scenario == nil }))
@@ -94,33 +107,8 @@ again in their browsers, without a server. With --svg and --png it writes a pict
 	c.Flags().Var((*fileValue)(&png), "png", "draw the timeline to `FILE` as PNG")
 	c.Flags().BoolVar(&playground, "live", false, "with --html: let readers change the run and play it again in their browsers")
 	c.Flags().Var((*fileValue)(&html), "html", "write a web page to explore the run, or two runs, to `FILE`")
+	slides.add(c)
 	return c
-}
-
-// playgroundOf returns what writes a page on which readers change runs and play them again. The page contains the program.
-func playgroundOf(c *cobra.Command, outcomes []*play.Outcome) (func(io.Writer) error, error) {
-	var start []string
-	for _, o := range outcomes {
-		if o.Scenario == nil {
-			return nil, errors.New("a history cannot be played again; name a scenario")
-		}
-		link, err := reader.Link(o.Scenario, o.Run, o.History.Meta.Seed)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.Name(), err)
-		}
-		start = append(start, link)
-	}
-	p, err := compileProgram(c.Context(), c.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
-	engine, err := p.Engine()
-	if err != nil {
-		return nil, err
-	}
-	return func(w io.Writer) error {
-		return p.WritePlayground(w, live.Playground{Start: strings.Join(start, ","), Runs: pageRuns(outcomes), Engine: engine})
-	}, nil
 }
 
 // showAll prints the story and the timeline of each run that is named, or one line if these go into a file. It stops at a run that did not

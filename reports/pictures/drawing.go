@@ -3,6 +3,7 @@ package pictures
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -21,13 +22,18 @@ func (f *figure) draw(c draw.Canvas) {
 // drawStory draws the figure without its heading.
 func (f *figure) drawStory(c draw.Canvas) {
 	p := pen{c: c, top: c.Max.Y}
-	p.fill(box{0, 0, figureWidth, f.height}, white)
-	f.plot().Draw(draw.Crop(c, f.left, -outer, footHeight, -headHeight+6))
-	f.legend(p)
+	p.fill(box{0, 0, f.width, f.height}, white)
+	f.plot(f).Draw(f.plotArea(c))
+	f.legend(p, f.left, f.height-f.foot/2)
 }
 
-// plot is the part of the figure with the axis.
-func (f *figure) plot() *plot.Plot {
+// plotArea is the part of a canvas in which the plot lies.
+func (f *figure) plotArea(c draw.Canvas) draw.Canvas {
+	return draw.Crop(c, f.left, -outer, f.foot, -f.top+6)
+}
+
+// plot is the part of the figure with the axis, and what is drawn above it.
+func (f *figure) plot(above ...plot.Plotter) *plot.Plot {
 	pl := plot.New()
 	pl.BackgroundColor = nil
 	pl.HideY()
@@ -39,7 +45,7 @@ func (f *figure) plot() *plot.Plot {
 	pl.X.Tick.LineStyle = draw.LineStyle{Color: grey, Width: 1}
 	pl.X.Tick.Label = plotFace(smallFace, black)
 	pl.X.Tick.Length = 7
-	pl.Add(f)
+	pl.Add(above...)
 	return pl
 }
 
@@ -59,6 +65,9 @@ func (f *figure) Plot(c draw.Canvas, _ *plot.Plot) {
 	for i := range f.Lanes {
 		f.drawMarks(p, i)
 	}
+	if f.now < f.End {
+		f.drawNow(p, f.x(f.now), p.top-c.Min.Y)
+	}
 	for i := range f.Lanes {
 		f.drawTexts(p, i)
 	}
@@ -66,12 +75,18 @@ func (f *figure) Plot(c draw.Canvas, _ *plot.Plot) {
 
 // drawGround draws the name of a lane, and shades the intervals in which its process stands still.
 func (f *figure) drawGround(p pen, i int) {
+	f.drawName(p, i)
+	f.drawShades(p, i)
+	f.drawLine(p, i)
+}
+
+func (f *figure) drawName(p pen, i int) {
 	l, b := &f.Lanes[i], f.boxes[i]
 	bars := f.bars[i]
 	if i+1 < len(f.Lanes) && f.Lanes[i+1].Kind != l.Kind {
-		p.line(outer, b.y1+laneGap/2, b.x1, b.y1+laneGap/2, rule, 1.5)
+		p.line(outer, b.y1+f.laneGap/2, b.x1, b.y1+f.laneGap/2, rule, 1.5)
 	}
-	name := nameFace.fit(reports.Printable(l.Name, 20), gutter-22)
+	name := nameFace.fit(reports.Printable(l.Name, 20), f.gutter-22)
 	ink := black
 	if l.Kind == explorer.ClientLane {
 		ink = f.cast.look(l.Name).ink
@@ -79,15 +94,38 @@ func (f *figure) drawGround(p pen, i int) {
 		f.swatch(p, chip, l.Name)
 	}
 	p.write(outer+22, bars.midY(), name, nameFace, ink)
-	for _, s := range l.Shades {
-		sb := box{f.x(s.From), b.y0, max(f.x(s.To), f.x(s.From)+2), b.y1}
+}
+
+func (f *figure) drawShades(p pen, i int) {
+	b := f.boxes[i]
+	for _, s := range f.Lanes[i].Shades {
+		if s.From > f.now {
+			continue
+		}
+		sb := box{f.x(s.From), b.y0, max(f.reach(s.From, s.To), f.x(s.From)+2), b.y1}
 		p.fill(sb, stillness)
 		p.line(sb.x0, sb.y0, sb.x0, sb.y1, grey, 1.5)
-		p.line(sb.x1, sb.y0, sb.x1, sb.y1, grey, 1.5)
+		if s.To <= f.now {
+			p.line(sb.x1, sb.y0, sb.x1, sb.y1, grey, 1.5)
+		}
 	}
-	if l.Kind != explorer.NetworkLane {
-		p.line(b.x0, bars.midY(), b.x1, bars.midY(), faint, 1)
+}
+
+func (f *figure) drawLine(p pen, i int) {
+	if b := f.boxes[i]; f.Lanes[i].Kind != explorer.NetworkLane {
+		p.line(b.x0, f.bars[i].midY(), b.x1, f.bars[i].midY(), faint, 1)
 	}
+}
+
+// begun is how much is drawn of what has just begun, so that it can be seen. It is more than the radius of any mark.
+const begun = vg.Length(20)
+
+// reach is how far something that lasts is drawn: to its end, or as far as it has come by now.
+func (f *figure) reach(from, to time.Duration) vg.Length {
+	if to <= f.now {
+		return f.x(to)
+	}
+	return max(f.x(f.now), min(f.x(to), f.x(from)+begun))
 }
 
 // swatch fills a box in the look of a client.
@@ -100,8 +138,11 @@ func (f *figure) swatch(p pen, b box, client string) {
 
 func (f *figure) drawBars(p pen, i int) {
 	for _, b := range f.Lanes[i].Bars {
+		if b.From > f.now {
+			continue
+		}
 		r := f.row(i, b.Row)
-		r.x0, r.x1 = f.x(b.From), max(f.x(b.To), f.x(b.From)+3)
+		r.x0, r.x1 = f.x(b.From), max(f.reach(b.From, b.To), f.x(b.From)+3)
 		ink := f.cast.look(b.Client).ink
 		switch b.Style {
 		case explorer.Holding, explorer.Living:
@@ -124,8 +165,21 @@ func (f *figure) drawBars(p pen, i int) {
 	}
 }
 
-// drawBarText writes into the bars that have room for it.
-func (f *figure) drawBarText(p pen, i int) {
+// A barText is the text in a bar, and its place.
+type barText struct {
+	box
+	text string
+	face face
+}
+
+func (t *barText) draw(p pen) {
+	p.fill(t.box, faded(white, 0xE8))
+	p.write(t.x0+4, t.midY(), t.text, t.face, black)
+}
+
+// barTexts returns the texts of the bars of a lane that have room for it, and have come far enough by now.
+func (f *figure) barTexts(i int) []barText {
+	var all []barText
 	for _, b := range f.Lanes[i].Bars {
 		r := f.row(i, b.Row)
 		r.x0, r.x1 = f.x(b.From), f.x(b.To)
@@ -138,12 +192,14 @@ func (f *figure) drawBarText(p pen, i int) {
 		}{{b.Text, avoid}, {short, avoid}, {short, nil}} {
 			text := reports.Printable(try.text, 60)
 			if at, ok := room(r, fc.width(text)+8, try.avoid); ok && text != "" {
-				p.fill(at, faded(white, 0xE8))
-				p.write(at.x0+4, at.midY(), text, fc, black)
+				if at.x1 <= f.reach(b.From, b.To) {
+					all = append(all, barText{at, text, fc})
+				}
 				break
 			}
 		}
 	}
+	return all
 }
 
 // room finds a place of a given width in a bar, as near to its middle as possible, that overlaps nothing in avoid.
@@ -191,7 +247,7 @@ func (f *figure) obstacles(r box, lane int) []box {
 func (f *figure) drawGaps(p pen, axis vg.Length) {
 	for _, g := range f.axis.gaps() {
 		x := (f.x(g.from) + f.x(g.to)) / 2
-		p.tear(x, headHeight, axis+5)
+		p.tear(x, f.top, axis+5)
 		text := reports.Span(g.to - g.from)
 		if w := smallFace.width(text); w+6 < f.x(g.to)-f.x(g.from) {
 			b := box{x - w/2 - 2, axis - 22, x + w/2 + 2, axis - 6}
@@ -204,7 +260,7 @@ func (f *figure) drawGaps(p pen, axis vg.Length) {
 // drawFlights draws either the messages that lie above the bars, writes and proof, or the faint others, which lie below everything.
 func (f *figure) drawFlights(p pen, strong bool) {
 	for _, fl := range f.Flights {
-		if (fl.Write || fl.Proof) != strong {
+		if (fl.Write || fl.Proof) != strong || fl.Sent > f.now {
 			continue
 		}
 		from, to := f.laneIndex(fl.From), f.laneIndex(fl.To)
@@ -222,6 +278,13 @@ func (f *figure) drawFlights(p pen, strong bool) {
 		if fl.Lost {
 			ink = f.cast.look(fl.Client).ink
 			x1, y1 = x0+(x1-x0)*0.6, y0+(y1-y0)*0.6
+		}
+		if fl.At > f.now { // it is still on its way
+			share := min(1, (f.x(f.now)-x0)/max(x1-x0, 1))
+			p.line(x0, y0, x0+(x1-x0)*share, y0+(y1-y0)*share, ink, width)
+			continue
+		}
+		if fl.Lost {
 			p.line(x0, y0, x1, y1, ink, 2.2)
 			p.cross(x1, y1, 7, ink, 3)
 			continue
@@ -249,6 +312,9 @@ func (f *figure) edge(lane, other int) vg.Length {
 // drawBands marks the intervals in which the lock had several holders.
 func (f *figure) drawBands(p pen) {
 	for _, b := range f.Bands {
+		if b.From > f.now {
+			continue
+		}
 		first, last := len(f.Lanes), -1
 		for _, c := range b.Clients {
 			if i := f.laneIndex(c); i >= 0 {
@@ -258,7 +324,7 @@ func (f *figure) drawBands(p pen) {
 		if last < 0 {
 			continue
 		}
-		r := box{f.x(b.From), f.bars[first].y0 - 2, max(f.x(b.To), f.x(b.From)+4), f.bars[last].y1 + 2}
+		r := box{f.x(b.From), f.bars[first].y0 - 2, max(f.reach(b.From, b.To), f.x(b.From)+4), f.bars[last].y1 + 2}
 		p.fill(r, faded(red, 0x20))
 		p.hatch(r, falling, faded(red, 0xB0), 2, 11)
 		p.outline(r, red, 3)
@@ -267,6 +333,9 @@ func (f *figure) drawBands(p pen) {
 
 func (f *figure) drawMarks(p pen, i int) {
 	for _, m := range f.Lanes[i].Marks {
+		if m.At > f.now {
+			continue
+		}
 		r := f.row(i, m.Row)
 		x, y := f.x(m.At), r.midY()
 		ink := f.cast.look(m.Client).ink
@@ -306,21 +375,36 @@ func (f *figure) drawMarks(p pen, i int) {
 // drawTexts writes the labels of a lane, each with a line to the point that it belongs to.
 func (f *figure) drawTexts(p pen, i int) {
 	for _, l := range f.labels[i] {
-		switch {
-		case l.row == 0:
-		case l.box.y0 < f.bars[i].y0:
-			p.line(l.x, l.box.y1, l.x, f.bars[i].y0, faded(grey, 0x90), 1)
-		default:
-			p.line(l.x, f.bars[i].midY()+discRadius, l.x, l.box.y0, faded(grey, 0x90), 1)
+		if l.at <= f.now {
+			f.drawLeader(p, i, l)
 		}
 	}
 	for _, l := range f.labels[i] {
-		p.fill(l.box, faded(white, 0xD8))
-		if l.framed {
-			p.fill(l.box, white)
-			p.outline(l.box, l.ink, 1.8)
+		if l.at <= f.now {
+			l.draw(p)
 		}
-		p.write(l.box.x0+labelPad, l.box.midY(), l.text, l.face, l.ink)
 	}
-	f.drawBarText(p, i)
+	for _, t := range f.barTexts(i) {
+		t.draw(p)
+	}
+}
+
+// drawLeader draws the line from a label to its point.
+func (f *figure) drawLeader(p pen, i int, l label) {
+	switch {
+	case l.row == 0:
+	case l.box.y0 < f.bars[i].y0:
+		p.line(l.x, l.box.y1, l.x, f.bars[i].y0, faded(grey, 0x90), 1)
+	default:
+		p.line(l.x, f.bars[i].midY()+discRadius, l.x, l.box.y0, faded(grey, 0x90), 1)
+	}
+}
+
+func (l *label) draw(p pen) {
+	p.fill(l.box, faded(white, 0xD8))
+	if l.framed {
+		p.fill(l.box, white)
+		p.outline(l.box, l.ink, 1.8)
+	}
+	p.write(l.box.x0+labelPad, l.box.midY(), l.text, l.face, l.ink)
 }

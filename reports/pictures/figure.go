@@ -17,11 +17,20 @@ const (
 	outer       = vg.Length(20)  // around everything
 	headHeight  = vg.Length(84)
 	axisHeight  = vg.Length(46)
-	footHeight  = vg.Length(36)
-	laneGap     = vg.Length(6) // between lanes
-	lanePad     = vg.Length(5) // above and below what a lane holds
 	barGap      = vg.Length(4) // between rows of bars
 )
+
+// A format is the measures in which a timeline on a page differs from one on a slide. All type has the same size in both: a slide is
+// smaller, and shown larger.
+type format struct {
+	width, gutter, top, foot      vg.Length // gutter is for the names of the lanes, top for the heading
+	laneGap                       vg.Length // between lanes
+	lanePad                       vg.Length // above and below what a lane holds
+	clientBar, serverBar, diskBar vg.Length // heights; the last is that of the resource
+	slide                         bool
+}
+
+var pageFormat = format{width: figureWidth, gutter: gutter, top: headHeight, foot: 36, laneGap: 6, lanePad: 5, clientBar: 34, serverBar: 24, diskBar: 30}
 
 var (
 	titleFace  = face{size: 25, bold: true}
@@ -37,21 +46,21 @@ var (
 const discRadius = vg.Length(9)
 
 // laneBars is the height of the bars of a lane.
-func laneBars(k explorer.LaneKind) vg.Length {
+func (f format) laneBars(k explorer.LaneKind) vg.Length {
 	switch k {
 	case explorer.ClientLane:
-		return 34
-	case explorer.NetworkLane:
-		return 24
-	case explorer.NodeLane, explorer.OtherLane:
-		return 24
+		return f.clientBar
+	case explorer.NetworkLane, explorer.NodeLane, explorer.OtherLane:
+		return f.serverBar
 	}
-	return 30
+	return f.diskBar
 }
 
 // A figure is a story with a place for everything except the texts within bars. These are placed when they are drawn.
 type figure struct {
 	*explorer.Story
+	format
+	now    time.Duration // what happens later is not drawn
 	head   explorer.Heading
 	cast   cast
 	axis   *brokenAxis
@@ -64,15 +73,15 @@ type figure struct {
 	hidden int // labels for which there was no room
 }
 
-func newFigure(s *explorer.Story, head explorer.Heading, c cast) *figure {
-	f := &figure{Story: s, head: head, cast: c, left: outer + gutter, right: figureWidth - outer}
+func newFigure(s *explorer.Story, head explorer.Heading, c cast, sizes format) *figure {
+	f := &figure{Story: s, format: sizes, now: s.End, head: head, cast: c, left: outer + sizes.gutter, right: sizes.width - outer}
 	f.axis = newBrokenAxis(instants(s))
 	f.axis.label(labelledTimes(s), f.right-f.left, smallFace)
-	y := headHeight
+	y := f.top
 	for i := range s.Lanes {
-		y = f.layLane(&s.Lanes[i], y) + laneGap
+		y = f.layLane(&s.Lanes[i], y) + f.laneGap
 	}
-	f.height = y + axisHeight + footHeight
+	f.height = y + axisHeight + f.foot
 	return f
 }
 
@@ -89,11 +98,11 @@ func (f *figure) layLane(l *explorer.Lane, y vg.Length) vg.Length {
 		rows = watcherRows
 	}
 	f.hidden += len(labels) - len(placed)
-	barsHeight := vg.Length(l.Rows)*(laneBars(l.Kind)+barGap) - barGap
+	barsHeight := vg.Length(l.Rows)*(f.laneBars(l.Kind)+barGap) - barGap
 	labelsHeight := vg.Length(rows) * rowHeight
-	bars := box{f.left, y + lanePad + labelsHeight, f.right, y + lanePad + labelsHeight + barsHeight}
+	bars := box{f.left, y + f.lanePad + labelsHeight, f.right, y + f.lanePad + labelsHeight + barsHeight}
 	if l.Kind == explorer.ResourceLane {
-		bars.y0, bars.y1 = y+lanePad, y+lanePad+barsHeight
+		bars.y0, bars.y1 = y+f.lanePad, y+f.lanePad+barsHeight
 	}
 	for i := range placed {
 		b := &placed[i].box
@@ -104,7 +113,7 @@ func (f *figure) layLane(l *explorer.Lane, y vg.Length) vg.Length {
 		}
 		b.y1 = b.y0 + rowHeight - 2
 	}
-	bottom := y + 3 + labelsHeight + barsHeight + 2*lanePad
+	bottom := y + 3 + labelsHeight + barsHeight + 2*f.lanePad
 	f.labels = append(f.labels, placed)
 	f.boxes = append(f.boxes, box{f.left, y, f.right, bottom})
 	f.bars = append(f.bars, bars)
@@ -116,18 +125,28 @@ func (f *figure) labelsOf(l *explorer.Lane) []label {
 	var ls []label
 	for _, c := range f.Callouts {
 		if c.Lane == l.Name {
-			ls = append(ls, label{text: reports.Printable(c.Text, 120), face: strongFace, ink: red, x: f.x(c.At), weight: explorer.Decisive + 1, framed: true})
+			ls = append(ls, label{text: reports.Printable(c.Text, 120), face: strongFace, ink: red, at: c.At, x: f.x(c.At), weight: explorer.Decisive + 1, framed: true})
 		}
 	}
 	for _, s := range l.Shades {
-		ls = append(ls, label{text: s.Text, face: strongFace, ink: black, x: f.x(s.From) + 4, weight: explorer.Telling})
+		ls = append(ls, label{text: s.Text, face: strongFace, ink: black, at: s.From, x: f.x(s.From) + 4, weight: explorer.Telling})
 	}
 	for _, m := range l.Marks {
 		if m.Text != "" {
-			ls = append(ls, label{text: reports.Printable(m.Text, 60), face: labelFace, ink: black, x: f.x(m.At), weight: m.Weight})
+			ls = append(ls, label{text: reports.Printable(m.Text, 60), face: labelFace, ink: black, at: known(l, m.At), x: f.x(m.At), weight: m.Weight})
 		}
 	}
 	return ls
+}
+
+// known is when it is known how something went that a client asked for at an instant, and so what its label says.
+func known(l *explorer.Lane, at time.Duration) time.Duration {
+	for _, b := range l.Bars {
+		if b.Style == explorer.Asking && b.From == at {
+			return b.To
+		}
+	}
+	return at
 }
 
 // x is the place of an instant.
@@ -138,7 +157,7 @@ func (f *figure) x(t time.Duration) vg.Length {
 // row is the place of a row of bars on lane i.
 func (f *figure) row(i, row int) box {
 	b := f.bars[i]
-	h := laneBars(f.Lanes[i].Kind)
+	h := f.laneBars(f.Lanes[i].Kind)
 	b.y0 += vg.Length(row) * (h + barGap)
 	b.y1 = b.y0 + h
 	return b

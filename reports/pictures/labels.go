@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"image/color"
 	"slices"
+	"time"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -13,6 +14,7 @@ type label struct {
 	text   string
 	face   face
 	ink    color.NRGBA
+	at     time.Duration
 	x      vg.Length // the point that it belongs to
 	weight int       // heavier labels choose their place first
 	framed bool

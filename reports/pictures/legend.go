@@ -9,9 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// legend explains the signs that occur, in one line at the foot of the picture.
-func (f *figure) legend(p pen) {
-	x, y := f.left, f.height-footHeight/2
+// legend explains the signs that occur, in one line.
+func (f *figure) legend(p pen, x, y vg.Length) {
 	entry := func(text string, sign func(x vg.Length)) {
 		sign(x + 10)
 		p.write(x+26, y, text, smallFace, grey)
@@ -29,7 +28,7 @@ func (f *figure) legend(p pen) {
 	if f.has(explorer.Rejected) {
 		entry("write rejected", func(x vg.Length) { p.ring(x, y, 7, grey, 2); p.cross(x, y, 6, black, 2) })
 	}
-	if f.hasBar(explorer.Stale) {
+	if f.hasBar(explorer.Stale) && !f.slide {
 		entry("lease over, its client still acts", func(x vg.Length) { p.outline(box{x - 10, y - 7, x + 10, y + 7}, grey, 1.6, 5, 3) })
 	}
 	if f.hasBar(explorer.Copied) {
@@ -38,7 +37,7 @@ func (f *figure) legend(p pen) {
 	if len(f.axis.gaps()) > 0 {
 		entry("time left out; the axis is not to scale", func(x vg.Length) { p.tear(x, y-14, y+14) })
 	}
-	if f.hidden > 0 {
+	if f.hidden > 0 && !f.slide {
 		p.write(x, y, fmt.Sprintf("%s left out for lack of room", reports.Count(f.hidden, "label")), smallFace, grey)
 	}
 }

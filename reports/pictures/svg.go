@@ -17,7 +17,12 @@ import (
 
 // writePNG writes a drawing as a PNG, a pixel for each point.
 func writePNG(w io.Writer, width, height vg.Length, drawOn func(draw.Canvas)) error {
-	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(72))
+	return writePixels(w, width, height, 72, drawOn)
+}
+
+// writePixels writes a drawing as a PNG with some number of pixels for each inch, which is 72 points.
+func writePixels(w io.Writer, width, height vg.Length, dpi int, drawOn func(draw.Canvas)) error {
+	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
 	drawOn(draw.New(c))
 	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
 	return err

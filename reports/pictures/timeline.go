@@ -21,7 +21,7 @@ type Timeline struct {
 
 // NewTimeline draws a history and what the checker found in it.
 func NewTimeline(f *facts.Facts, r checker.Result) *Timeline {
-	return &Timeline{newFigure(explorer.NewStory(f, r), explorer.NewHeading(f, r), explorer.CastOf(f.History))}
+	return &Timeline{newFigure(explorer.NewStory(f, r), explorer.NewHeading(f, r), explorer.CastOf(f.History), pageFormat)}
 }
 
 // WritePNG writes the picture as a PNG of 1200 pixels in width.

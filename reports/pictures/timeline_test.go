@@ -185,7 +185,7 @@ func overlap(f *figure) error {
 		all = append(all, ls...)
 	}
 	for i, a := range all {
-		if a.box.x0 < f.left || a.box.x1 > f.right || a.box.y0 < headHeight-rowHeight || a.box.y1 > f.height-footHeight {
+		if a.box.x0 < f.left || a.box.x1 > f.right || a.box.y0 < f.top-rowHeight || a.box.y1 > f.height-f.foot {
 			return fmt.Errorf("%q lies outside: %+v", a.text, a.box)
 		}
 		if w := a.face.width(a.text); w > a.box.width() {
@@ -337,6 +337,14 @@ func TestAnyHistoryIsDrawn(t *testing.T) {
 		}
 		if err := overlap(tl.figure); err != nil {
 			t.Fatal(err)
+		}
+		slides := NewSlides(facts.Of(h), r)
+		b.Reset()
+		if err := errors.Join(slides.Slide(1).WriteSVG(&b), slides.WriteAnimation(&b), overlap(slides.figure)); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+			t.Fatal("a coordinate of a slide is not a number")
 		}
 	})
 }
