@@ -11,7 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports/debate"
-	"lockstep/reports/live"
+	"lockstep/reports/playground"
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 )
@@ -60,7 +60,7 @@ func (f *runFlags) debate(c *cobra.Command, readersPlay bool) error {
 	}
 	defer dir.Close()
 
-	var program *live.Program
+	var program *playground.Program
 	if readersPlay {
 		if program, err = compileProgram(c.Context(), c.ErrOrStderr()); err != nil {
 			return fmt.Errorf("--live: %w", err)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"lockstep/reports/live"
+	"lockstep/reports/playground"
 	"lockstep/scenarios/reader"
 )
 
@@ -29,7 +29,7 @@ var inlined = []string{
 
 // compileProgram compiles the program with which readers play runs in a browser. It needs the go command and the source of Lockstep. The first
 // time takes a minute or two, which it says.
-func compileProgram(ctx context.Context, told io.Writer) (*live.Program, error) {
+func compileProgram(ctx context.Context, told io.Writer) (*playground.Program, error) {
 	menu, err := reader.NewMenu()
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func compileProgram(ctx context.Context, told io.Writer) (*live.Program, error) 
 	if err != nil {
 		return nil, err
 	}
-	l := &live.Program{Menu: menu}
+	l := &playground.Program{Menu: menu}
 	if l.Wasm, err = os.ReadFile(program); err != nil {
 		return nil, err
 	}

@@ -18,8 +18,8 @@ import (
 	"lockstep/scenarios/reader"
 )
 
-// playground tries the page on which readers write scenarios.
-func playground(t *testing.T, dir string) {
+// tryPlayground tries the page on which readers write scenarios.
+func tryPlayground(t *testing.T, dir string) {
 	b := newBrowser(t) // with a limit of its own
 	defer func() {
 		b.t = t

@@ -26,7 +26,7 @@ func newShow(k known) *cobra.Command {
 	f := &runFlags{known: k}
 	var options reports.TextOptions
 	var svg, png, html, lock string
-	var playground bool
+	var live bool
 	var slides slideFlags
 	c := &cobra.Command{
 		Use:   "show SCENARIO[/RUN] | FILE",
@@ -70,7 +70,7 @@ script, so it plays in an <img>. In print, and for readers who prefer that, it s
 			if err := makeRoom(args, target{"svg", svg}, target{"png", png}, target{"html", html}); err != nil {
 				return err
 			}
-			if playground && html == "" {
+			if live && html == "" {
 				return errors.New("--live needs --html FILE, the page to write")
 			}
 			if lock != "" {
@@ -82,7 +82,7 @@ script, so it plays in an <img>. In print, and for readers who prefer that, it s
 			}
 			line := pictures.NewTimeline(outcomes[0].Facts, outcomes[0].Result)
 			page := func(w io.Writer) error { return explorer.Page(w, pageRuns(outcomes)...) }
-			if playground {
+			if live {
 				if page, err = playgroundOf(c, outcomes); err != nil {
 					return fmt.Errorf("--live: %w", err)
 				}
@@ -105,7 +105,7 @@ script, so it plays in an <img>. In print, and for readers who prefer that, it s
 	c.Flags().BoolVar(&options.Messages, "messages", false, "also show every message")
 	c.Flags().Var((*fileValue)(&svg), "svg", "draw the timeline to `FILE` as SVG")
 	c.Flags().Var((*fileValue)(&png), "png", "draw the timeline to `FILE` as PNG")
-	c.Flags().BoolVar(&playground, "live", false, "with --html: let readers change the run and play it again in their browsers")
+	c.Flags().BoolVar(&live, "live", false, "with --html: let readers change the run and play it again in their browsers")
 	c.Flags().Var((*fileValue)(&html), "html", "write a web page to explore the run, or two runs, to `FILE`")
 	slides.add(c)
 	return c

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockstep/reports/live"
+	"lockstep/reports/playground"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/reader"
 )
@@ -35,6 +35,6 @@ func playgroundOf(c *cobra.Command, outcomes []*play.Outcome) (func(io.Writer) e
 		return nil, err
 	}
 	return func(w io.Writer) error {
-		return p.WritePlayground(w, live.Playground{Start: strings.Join(start, ","), Runs: pageRuns(outcomes), Engine: engine})
+		return p.Write(w, playground.Page{Start: strings.Join(start, ","), Runs: pageRuns(outcomes), Engine: engine})
 	}, nil
 }

@@ -15,7 +15,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/reports/explorer"
-	"lockstep/reports/live"
+	"lockstep/reports/playground"
 	"lockstep/scenarios/claims"
 )
 
@@ -30,7 +30,7 @@ type Debate struct {
 	Command  string
 	Versions []string
 	// Live is what readers need to play runs themselves. Without it, the site has none of that.
-	Live *live.Program
+	Live *playground.Program
 }
 
 // A NamedRun is one run of a debate.

@@ -8,7 +8,7 @@ import (
 	"html/template"
 
 	"lockstep/reports/explorer"
-	"lockstep/reports/live"
+	"lockstep/reports/playground"
 )
 
 const (
@@ -41,9 +41,9 @@ func (s *site) livePages() ([]File, error) {
 		return nil, err
 	}
 	p := s.page(livePage, "Play it yourself")
-	script := live.Script(liveJS)
-	p.Policy = live.Policy([]string{string(style), string(explorer.Style()), liveCSS}, string(script))
-	var b, playground bytes.Buffer
+	script := playground.Script(liveJS)
+	p.Policy = playground.Policy([]string{string(style), string(explorer.Style()), liveCSS}, string(script))
+	var b, own bytes.Buffer
 	err = s.templates().ExecuteTemplate(&b, "live", struct {
 		page
 		Engine               string
@@ -51,12 +51,12 @@ func (s *site) livePages() ([]File, error) {
 		Frame                template.HTML
 		PageStyle, LiveStyle template.CSS
 		Script               template.JS
-	}{p, live.EngineFile, template.JS(menu), frame, explorer.Style(), template.CSS(liveCSS), script})
+	}{p, playground.EngineFile, template.JS(menu), frame, explorer.Style(), template.CSS(liveCSS), script})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", livePage, err)
 	}
-	if err := s.Live.WritePlayground(&playground, live.Playground{Start: "pause-after-acquire/redlock", Back: "index.html"}); err != nil {
+	if err := s.Live.Write(&own, playground.Page{Start: "pause-after-acquire/redlock", Back: "index.html"}); err != nil {
 		return nil, fmt.Errorf("%s: %w", playgroundPage, err)
 	}
-	return []File{{livePage, b.Bytes()}, {playgroundPage, playground.Bytes()}, {live.EngineFile, engine}}, nil
+	return []File{{livePage, b.Bytes()}, {playgroundPage, own.Bytes()}, {playground.EngineFile, engine}}, nil
 }

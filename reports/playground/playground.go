@@ -1,6 +1,6 @@
-// Package live writes pages whose readers play runs in their browsers. The simulator is compiled to WebAssembly, and runs in a web worker:
+// Package playground writes pages whose readers play runs in their browsers. The simulator is compiled to WebAssembly, and runs in a web worker:
 // no server and no network are needed.
-package live
+package playground
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func Policy(styles []string, scripts ...string) string {
 	for _, s := range scripts {
 		p += " " + explorer.HashSource(s)
 	}
-	return p + "; img-src data:; worker-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lockstep"
+	return p + "; worker-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types lockstep"
 }
 
 // Engine is a script that defines lockstepEngine: the text of the worker, and the compressed program. A browser keeps it while the reader
@@ -91,8 +91,8 @@ func (p *Program) Engine() ([]byte, error) {
 	return fmt.Appendf(nil, "window.lockstepEngine = %s;\n", text), nil
 }
 
-// A Playground is a page on which readers write scenarios and play them.
-type Playground struct {
+// A Page is a playground: readers write a scenario in it, and play it.
+type Page struct {
 	Start string // what the page shows first: a run of the catalogue by its name, or a token; or two of these with a comma between them
 	Back  string // the address of the page that it belongs to, if any
 	// Runs are shown as a figure until the program has started, and where the script does not run. There may be none.
@@ -101,8 +101,8 @@ type Playground struct {
 	Engine []byte
 }
 
-// WritePlayground writes the page.
-func (p *Program) WritePlayground(w io.Writer, page Playground) error {
+// Write writes a playground.
+func (p *Program) Write(w io.Writer, page Page) error {
 	frame, err := explorer.Frame()
 	if err != nil {
 		return err
