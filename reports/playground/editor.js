@@ -53,6 +53,11 @@ class Editor {
     return this.area.value;
   }
 
+  // writing is the line for which a list is open, or 0.
+  get writing() {
+    return this.choices.length ? this.text.slice(0, this.area.selectionStart).split("\n").length : 0;
+  }
+
   // load replaces the whole text.
   load(text) {
     this.area.value = text;

@@ -25,13 +25,13 @@ async function play() {
 
 // wrong shows mistakes in the text. The last run stays, faintly.
 function wrong(mistakes) {
-  const unfinished = forked && mistakes.length === 1 && mistakes[0].line === forked;
+  const unfinished = mistakes.every((m) => m.line === forked || m.line === editor.writing);
   editor.mark(unfinished ? [] : mistakes);
   $("stage").classList.add("old");
   $("mistakes").replaceChildren(...(unfinished ? [] : mistakes).map((m) => make("li", {}, m.line
     ? [make("button", { type: "button", class: "link", on: { click: () => editor.go(m.line) } }, `Line ${m.line}`), ": ", m.text]
     : m.text)));
-  $("state").textContent = unfinished ? "Choose the fault." : mistakes.length === 1 ? "There is a mistake in the text:" : `There are ${mistakes.length} mistakes in the text:`;
+  $("state").textContent = unfinished ? "The line is not complete yet." : mistakes.length === 1 ? "There is a mistake in the text:" : `There are ${mistakes.length} mistakes in the text:`;
 }
 
 function right(answer) {

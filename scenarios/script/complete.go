@@ -190,8 +190,10 @@ func (c *completer) fits(placeholder, word string) bool {
 	switch placeholder {
 	case "DURATION", "LIMIT":
 		return word[0] >= '0' && word[0] <= '9'
-	case "CLIENT", "RIVAL", "NODE":
-		return !slices.Contains(WordsOf(whats), word)
+	case "CLIENT", "RIVAL":
+		return !slices.Contains(c.names.servers, word)
+	case "NODE":
+		return !slices.Contains(c.names.clients, word)
 	}
 	return word[0] != '#' && word[0] != '+'
 }
