@@ -27,6 +27,12 @@ func main() {
 			post(reader.Answer{Errors: []reader.Mistake{{Text: err.Error()}}})
 			continue
 		}
+		if r.Want == reader.Exploring {
+			post(reader.Explore(r, func(done, all int) {
+				post(reader.Answer{ID: r.ID, Exploration: &reader.Exploration{Progress: &[2]int{done, all}}})
+			}))
+			continue
+		}
 		post(reader.Play(r))
 	}
 }

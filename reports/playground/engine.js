@@ -25,6 +25,10 @@ class Engine {
           resolve();
           return this.next();
         }
+        if (answer.exploration?.progress) {
+          this.watch(); // it has not stopped
+          return this.busy.progress?.(answer.exploration.progress);
+        }
         return this.answer(answer);
       };
     });
@@ -39,10 +43,10 @@ class Engine {
     done(answer);
   }
 
-  // play returns the answer to a request, or null if the request is dropped before it is played.
-  play(request, urgent) {
+  // play returns the answer to a request, or null if the request is dropped before it is played, or stopped.
+  play(request, urgent, progress) {
     return new Promise((done) => {
-      const item = { request: { ...request, id: ++this.number }, done };
+      const item = { request: { ...request, id: ++this.number }, done, progress };
       if (urgent) this.waiting.unshift(item);
       else this.waiting.push(item);
       this.next();
@@ -60,12 +64,21 @@ class Engine {
   next() {
     if (!this.running || this.busy || !this.waiting.length) return;
     this.busy = this.waiting.shift();
-    this.timer = setTimeout(() => {
-      this.worker.terminate();
-      this.start();
-      this.answer({ errors: [{ text: `the run took more than ${patience / 1000} seconds, and was ended; make it shorter, or use lockstep run` }] });
-    }, patience);
+    this.watch();
     this.worker.postMessage(JSON.stringify(this.busy.request));
+  }
+
+  watch() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.stop({ errors: [{ text: `the run took more than ${patience / 1000} seconds, and was ended; make it shorter, or use lockstep run` }] }), patience);
+  }
+
+  // stop ends what is being played. Only the end of its worker ends it.
+  stop(answer = null) {
+    if (!this.busy) return;
+    this.worker.terminate();
+    this.start();
+    this.answer(answer);
   }
 }
 

@@ -7,6 +7,7 @@ let engine, editor, explorer;
 let shown = null; // the last answer that is drawn
 let kept = null; // the answer to compare with
 let source = ""; // the run of the catalogue whose text is in the editor, unchanged
+let exploring = false;
 let forked = 0; // the line of an unfinished step that injects another fault
 
 // play plays the text in the editor.
@@ -42,7 +43,7 @@ function right(answer) {
   $("state").textContent = `Played and judged in ${Math.round(answer.took)} ms. Checksum ${answer.checksum}.`;
   const lock = /^-- (\S+)/m.exec(answer.script)?.[1] ?? "";
   $("lock").value = lock;
-  for (const id of ["keep", "fork", "png", "svg"]) $(id).disabled = false;
+  for (const id of ["keep", "fork", "png", "svg", "explore"]) $(id).disabled = false;
   $("command").textContent = answer.token ? `lockstep replay ${answer.token}` : "lockstep run my.txtar";
   $("how").textContent = answer.token ? "" : "The run is too long for a token: save the text as my.txtar.";
   draw();
@@ -78,6 +79,7 @@ function knobs() {
 
 // changed plays the text once the reader pauses.
 function changed() {
+  if (exploring) engine.stop();
   source = "";
   $("run").value = "";
   clearTimeout(play.timer);
@@ -94,6 +96,7 @@ function address() {
 
 // follow opens what a link names.
 async function follow(link) {
+  if (exploring) engine.stop();
   let names = [];
   try {
     names = decodeURIComponent(link.slice(1)).split(",");
@@ -119,6 +122,7 @@ const named = (name) => (/^lk\d/.test(name) ? "" : name);
 
 // open opens a run of the catalogue.
 async function open(name) {
+  if (exploring) engine.stop();
   const answer = await engine.play({ run: name }, true);
   if (!answer) return;
   editor.load(answer.script ?? "");
@@ -152,6 +156,38 @@ async function fork() {
   editor.area.setSelectionRange(place + fresh.join("\n").length, place + fresh.join("\n").length);
   editor.reveal(answer.line);
   editor.offer();
+}
+
+// explore plays the run with each fault at each moment. The button stops it, and so does a change of the text.
+async function exploreAll() {
+  if (exploring) return engine.stop();
+  exploring = true;
+  $("explore").textContent = "Stop";
+  $("finds").replaceChildren();
+  $("done").hidden = false;
+  $("done").removeAttribute("value");
+  engine.drop();
+  const started = performance.now();
+  const answer = await engine.play({ script: editor.text, want: "exploration" }, true, ([done, all]) => {
+    $("done").max = all;
+    $("done").value = done;
+    $("explored").textContent = `${done} of about ${all} runs`;
+  });
+  exploring = false;
+  $("explore").textContent = "Explore";
+  $("done").hidden = true;
+  if (!answer) {
+    $("explored").textContent = "Stopped.";
+  } else if (answer.errors) {
+    $("explored").textContent = `Not explored: ${answer.errors[0].text}.`;
+  } else {
+    const { sentence, finds } = answer.exploration;
+    $("explored").textContent = `${sentence} It took ${Math.round((performance.now() - started) / 1000)} s.`;
+    $("finds").replaceChildren(...finds.map((f) => make("li", {}, make("strong", {}, f.property),
+      f.assumption === "none" ? " is violated, and no assumption was broken: " : ` is violated (broken assumption: ${f.assumption}): `,
+      make("a", { href: `#${f.token}` }, f.plan))));
+  }
+  return undefined;
 }
 
 // soonAfter is the next whole millisecond, or microsecond if an event follows before that.
@@ -210,6 +246,7 @@ async function main() {
     address();
   });
   $("fork").addEventListener("click", fork);
+  $("explore").addEventListener("click", exploreAll);
   $("editor").addEventListener("keydown", (e) => {
     if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey)) return;
     e.preventDefault();

@@ -50,6 +50,7 @@ const (
 	Properties  Want = "properties"  // only the properties
 	Mistakes    Want = "mistakes"    // only the mistakes in the script; the run is not played
 	Completions Want = "completions" // what can come next at a place in the script
+	Exploring   Want = "exploration" // for [Explore]
 	Fork        Want = "fork"        // the script with an unfinished step of the nemesis, which injects a fault at an instant
 )
 
@@ -69,6 +70,7 @@ type Answer struct {
 	Took     float64                             `json:"took,omitempty"` // how long it took to play and to judge, in milliseconds
 
 	Completions []script.Completion `json:"completions,omitempty"`
+	Exploration *Exploration        `json:"exploration,omitempty"`
 	Line        int                 `json:"line,omitempty"` // of the unfinished step, for [Fork]
 }
 

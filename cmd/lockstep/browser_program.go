@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,24 +47,54 @@ func compileProgram(ctx context.Context, told io.Writer) (*playground.Program, e
 		fmt.Fprintln(told, "lockstep: compiling the program for browsers; this takes up to two minutes the first time, and about ten seconds after that")
 	})
 	defer slow.Stop()
+	root, err := goCommand(ctx, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	root = strings.TrimSpace(root)
+	overlay, err := withoutTLS(root, dir)
+	if err != nil {
+		return nil, err
+	}
 	program := filepath.Join(dir, "program.wasm")
-	build := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-gcflags=all=-l"}
+	build := []string{"build", "-overlay", overlay, "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-gcflags=all=-l"}
 	for _, p := range inlined {
 		build = append(build, "-gcflags="+p+"=")
 	}
 	if _, err := goCommand(ctx, append(build, "-o", program, "lockstep/cmd/browser")...); err != nil {
 		return nil, err
 	}
-	root, err := goCommand(ctx, "env", "GOROOT")
-	if err != nil {
-		return nil, err
-	}
 	l := &playground.Program{Menu: menu}
 	if l.Wasm, err = os.ReadFile(program); err != nil {
 		return nil, err
 	}
-	l.Glue, err = os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))
+	l.Glue, err = os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js"))
 	return l, err
+}
+
+//go:embed browser/tls.txt
+var emptyTLS []byte
+
+// withoutTLS writes an overlay for the go command into a directory, with which crypto/tls is nearly empty. It returns the file.
+func withoutTLS(root, dir string) (string, error) {
+	tls := filepath.Join(root, "src", "crypto", "tls")
+	entries, err := os.ReadDir(tls)
+	if err != nil {
+		return "", err
+	}
+	stub := filepath.Join(dir, "tls.go")
+	replace := map[string]string{filepath.Join(tls, "tls.go"): stub}
+	for _, e := range entries {
+		if name := e.Name(); filepath.Ext(name) == ".go" && name != "tls.go" {
+			replace[filepath.Join(tls, name)] = "" // as if it were not there
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	return file, errors.Join(os.WriteFile(stub, emptyTLS, 0o600), os.WriteFile(file, text, 0o600))
 }
 
 // goCommand runs the go command in the directory of the source.
