@@ -163,7 +163,7 @@ func tryPlayground(t *testing.T, dir string) {
 	t.Run("hostile links", func(t *testing.T) {
 		b.t = t
 		open("")
-		n := 40
+		n := 15
 		if *allDraws {
 			n = 10_000
 		}
