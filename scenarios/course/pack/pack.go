@@ -21,26 +21,20 @@ import (
 //go:embed _lab key
 var files embed.FS
 
-// A File is one file. Its name is a slash-separated path.
-type File struct {
-	Name string
-	Data []byte
-}
-
-// Lab returns the Go files of the lab: for each exercise the file that students complete and the test that judges it, and the program that
-// grades submissions.
-func Lab() ([]File, error) {
+// Lab returns the Go files of the lab by their slash-separated paths: for each exercise the file that students complete and the test that
+// judges it, and the program that grades submissions.
+func Lab() (map[string][]byte, error) {
 	exercises, err := course.Exercises()
 	if err != nil {
 		return nil, err
 	}
-	var all []File
+	all := map[string][]byte{}
 	err = fs.WalkDir(files, "_lab", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
 		data, err := files.ReadFile(name)
-		all = append(all, File{strings.TrimPrefix(name, "_lab/"), data})
+		all[strings.TrimPrefix(name, "_lab/")] = data
 		return err
 	})
 	if err != nil {
@@ -53,7 +47,7 @@ func Lab() ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, File{e.Folder + "/lock_test.go", test})
+		all[e.Folder+"/lock_test.go"] = test
 	}
 	return all, nil
 }
