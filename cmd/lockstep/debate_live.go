@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -50,10 +46,11 @@ func livePages(ctx context.Context, told io.Writer) (*debate.Live, error) {
 	for _, p := range inlined {
 		build = append(build, "-gcflags="+p+"=")
 	}
-	if _, err := goCommand(ctx, append(build, "-o", program, "lockstep/cmd/browser")...); err != nil {
+	forBrowsers := goCommand{why: "it compiles the program for browsers", env: []string{"GOOS=js", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0"}}
+	if _, err := forBrowsers.run(ctx, append(build, "-o", program, "lockstep/cmd/browser")...); err != nil {
 		return nil, err
 	}
-	root, err := goCommand(ctx, "env", "GOROOT")
+	root, err := forBrowsers.run(ctx, "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
@@ -63,27 +60,4 @@ func livePages(ctx context.Context, told io.Writer) (*debate.Live, error) {
 	}
 	l.Glue, err = os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))
 	return l, err
-}
-
-// goCommand runs the go command in the directory of the source.
-func goCommand(ctx context.Context, args ...string) (string, error) {
-	tool, err := exec.LookPath("go")
-	if err != nil {
-		return "", errors.New("the go command must be on the PATH, because it compiles the program for browsers")
-	}
-	_, file, _, ok := runtime.Caller(0)
-	source := filepath.Dir(file)
-	if _, err := os.Stat(file); !ok || err != nil {
-		return "", errors.New("the source of Lockstep must be where this program was built from, because the program for browsers is compiled from it")
-	}
-	cmd := exec.CommandContext(ctx, tool, args...)
-	cmd.Dir = source
-	cmd.Env = append(cmd.Environ(), "GOOS=js", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0", "GOFLAGS=")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
-	}
-	return string(out), nil
 }
