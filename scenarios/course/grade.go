@@ -182,9 +182,9 @@ func (g Grader) run(ctx context.Context, e *Exercise, lock, out string) (string,
 	if said, err := build.CombinedOutput(); err != nil {
 		return lastLines(strings.ReplaceAll(string(said), lock, e.Folder+"/"+lockFile)), ctx.Err()
 	}
-	// The directory of the submission, where the test reads lock.go.
-	test := exec.CommandContext(ctx, program, "-test.timeout="+longest.String(), "-results="+out)
-	test.Dir = filepath.Dir(lock)
+	// In the lab, because the test looks for the source of its module there.
+	test := exec.CommandContext(ctx, program, "-test.timeout="+longest.String(), "-results="+out, "-lock="+lock)
+	test.Dir = filepath.Join(lab, e.Folder)
 	said, _ := test.CombinedOutput() // a test that fails has written its results
 	return lastLines(string(said)), nil
 }

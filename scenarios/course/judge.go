@@ -17,8 +17,12 @@ import (
 // ErrUnsolved is what a function of an exercise returns until the student has written it.
 var ErrUnsolved = errors.New("this exercise is not solved yet")
 
-// results is the directory in which [Judge] writes what graders read.
-var results = flag.String("results", "", "write results.json, junit.xml, report.txt, and a page for each story that fails, to this `directory`")
+var (
+	// results is the directory in which [Judge] writes what graders read.
+	results = flag.String("results", "", "write results.json, junit.xml, report.txt, and a page for each story that fails, to this `directory`")
+	// source is the student's file. That of a submission is not in the lab.
+	source = flag.String("lock", lockFile, "the `file` with the lock, in which calls are looked for that a solution must not have")
+)
 
 // Judge plays the lock of lock.go in the runs of an exercise, and prints the grade. The test fails unless the lock gets all points. The runs
 // take place in simulation, and the same lock always gets the same grade. With go test -results DIR it writes results.json, for
@@ -29,7 +33,7 @@ func Judge(t *testing.T, exercise int, newLock clients.New) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := Played(t, e, lockFile, newLock)
+	g := Played(t, e, *source, newLock)
 	if g == nil {
 		return
 	}
