@@ -4,6 +4,7 @@ package given
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/internal/parts"
 )
+
+// ErrUnsolved is what a function of an exercise returns until the student has written it.
+var ErrUnsolved = errors.New("this exercise is not solved yet")
 
 // Token draws the random value that marks the owner of a lock.
 func Token(r *rand.Rand) string { return parts.Token(r) }

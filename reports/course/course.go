@@ -181,7 +181,7 @@ func (c Course) pages(keys []key) ([]debate.File, error) {
 
 // lab writes the lab, without the module.
 func (c Course) lab(keys []key) ([]debate.File, error) {
-	t, err := text.New("").Parse(labText)
+	t, err := text.New("").Funcs(text.FuncMap{"wrap": func(s string) string { return strings.Join(reports.Wrap(s, 100), "\n") }}).Parse(labText)
 	if err != nil {
 		return nil, err
 	}

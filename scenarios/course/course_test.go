@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lockstep/clients"
+	"lockstep/clients/given"
 	"lockstep/scenarios/internal/draws"
 )
 
@@ -36,7 +37,7 @@ func (l unsolvedLock) Acquire(ctx context.Context, name string, ttl time.Duratio
 
 type unsolvedLease struct{ clients.Lease }
 
-func (unsolvedLease) Release(context.Context) error { return ErrUnsolved }
+func (unsolvedLease) Release(context.Context) error { return given.ErrUnsolved }
 
 func newUnsolved(env clients.Env) clients.Locker { return unsolvedLock{clients.NewSingle(env)} }
 
@@ -49,7 +50,7 @@ func TestUnsolved(t *testing.T) {
 		return
 	}
 	want := "Exercise 2, A client releases only its own lock: 0 of 100 points\n\n" +
-		"This exercise is not solved yet. Write the function Release in 2-release/lock.go, in the place of\ncourse.ErrUnsolved.\n"
+		"This exercise is not solved yet. Write the function Release in 2-release/lock.go, in the place of\ngiven.ErrUnsolved.\n"
 	if got := g.Report(); got != want {
 		t.Errorf("the report is\n%s\nwant\n%s", got, want)
 	}

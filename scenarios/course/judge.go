@@ -1,7 +1,6 @@
 package course
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -10,12 +9,10 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/clients/given"
 	"lockstep/scenarios"
 	"lockstep/scenarios/play"
 )
-
-// ErrUnsolved is what a function of an exercise returns until the student has written it.
-var ErrUnsolved = errors.New("this exercise is not solved yet")
 
 var (
 	// results is the directory in which [Judge] writes what graders read.
@@ -66,7 +63,7 @@ func Played(t *testing.T, e *Exercise, file string, newLock clients.New) *Grade 
 	}
 	void := strings.Join(calls, "\n")
 	if slices.ContainsFunc(outcomes, unsolved) {
-		void = fmt.Sprintf("This exercise is not solved yet. Write the function %s in %s/%s, in the place of course.ErrUnsolved.", e.Hole, e.Folder, lockFile)
+		void = fmt.Sprintf("This exercise is not solved yet. Write the function %s in %s/%s, in the place of given.ErrUnsolved.", e.Hole, e.Folder, lockFile)
 	}
 	return newGrade(e, outcomes, void)
 }
@@ -157,13 +154,13 @@ func (e *Exercise) all(outcomes []*play.Outcome) Row {
 	return r
 }
 
-// unsolved reports whether a run met [ErrUnsolved].
+// unsolved reports whether a run met [given.ErrUnsolved].
 func unsolved(o *play.Outcome) bool {
 	if o.History == nil {
 		return false
 	}
 	for _, e := range o.History.Events {
-		if strings.Contains(e.Error, ErrUnsolved.Error()) {
+		if strings.Contains(e.Error, given.ErrUnsolved.Error()) {
 			return true
 		}
 	}
@@ -186,7 +183,7 @@ func happened(o *play.Outcome) string {
 	case s == play.NotApplicable:
 		return "The run does not apply: " + o.Inapplicable() + "."
 	case !s.Proves():
-		return "The run proves nothing: " + strings.Join(o.Unproved(), "; ") + "."
+		return "The danger did not come about, so the run shows nothing: " + o.Unproved()[0] + ". The lock does something else than the exercise asks for even before that."
 	}
 	return ""
 }

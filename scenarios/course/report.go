@@ -64,15 +64,8 @@ func (r Row) pageName() string { return strings.ReplaceAll(r.Name, "/", "-") + "
 // wrap breaks a text into lines, each indented.
 func wrap(text string, indent int) string {
 	var lines []string
-	for paragraph := range strings.Lines(text) {
-		line := ""
-		for word := range strings.FieldsSeq(paragraph) {
-			if line != "" && indent+len(line)+1+len(word) > width {
-				lines, line = append(lines, line), ""
-			}
-			line = strings.TrimPrefix(line+" "+word, " ")
-		}
-		lines = append(lines, line)
+	for line := range strings.Lines(text) {
+		lines = append(lines, reports.Wrap(strings.TrimRight(line, "\n"), width-indent)...)
 	}
 	margin := strings.Repeat(" ", indent)
 	return margin + strings.Join(lines, "\n"+margin)

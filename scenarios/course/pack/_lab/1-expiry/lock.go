@@ -7,7 +7,6 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/given"
-	"lockstep/scenarios/course"
 )
 
 // New makes the lock of one client.
@@ -32,7 +31,7 @@ func (l *lock) Acquire(ctx context.Context, name string, ttl time.Duration) (cli
 // set sets the key called name to the token, on the node l.env.Nodes[0], unless the key exists. The node deletes the key after ttl,
 // whatever becomes of this client. If the key exists, the error is clients.ErrNotAcquired. Other errors are those of the node.
 func (l *lock) set(ctx context.Context, name, token string, ttl time.Duration) error {
-	return course.ErrUnsolved // your code here
+	return given.ErrUnsolved // your code here
 }
 
 // A lease is the lock, held by one client.

@@ -7,7 +7,6 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/given"
-	"lockstep/scenarios/course"
 )
 
 // New makes the lock of one client.
@@ -42,7 +41,7 @@ func (l *lease) Until() time.Time { return l.until }
 //   - Other errors are those of the node. After them the node may have set the new TTL, or not. So l.until is then the earlier of the two
 //     ends, and also while Extend waits for the answer.
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
-	return course.ErrUnsolved // your code here
+	return given.ErrUnsolved // your code here
 }
 
 // Release gives the lock back.
