@@ -3,7 +3,6 @@ package fencing
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"lockstep/clients"
@@ -58,12 +57,4 @@ func (l *lease) Fence() int64 { return l.fence }
 // Release gives the lock back.
 func (l *lease) Release(ctx context.Context) error {
 	return given.Release(ctx, l.lock.env.Nodes[0], l.name, l.token)
-}
-
-// counter is the key of the counter that belongs to a lock. The braces keep both keys on one node of a Redis Cluster.
-func counter(name string) string {
-	if strings.Contains(name, "{") {
-		return name + ":fence"
-	}
-	return "{" + name + "}:fence"
 }
