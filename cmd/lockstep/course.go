@@ -135,7 +135,7 @@ type labModule struct {
 	goMod   string // that of Lockstep
 }
 
-const whyGo = "it copies the code that the lab needs"
+const whyGo = "copies the code that the lab needs"
 
 // newLabModule starts the module of the lab. It needs the go.mod of Lockstep.
 func newLabModule(ctx context.Context) (*labModule, error) {

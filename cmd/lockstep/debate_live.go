@@ -46,7 +46,7 @@ func livePages(ctx context.Context, told io.Writer) (*debate.Live, error) {
 	for _, p := range inlined {
 		build = append(build, "-gcflags="+p+"=")
 	}
-	forBrowsers := goCommand{why: "it compiles the program for browsers", env: []string{"GOOS=js", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0"}}
+	forBrowsers := goCommand{why: "compiles the program for browsers", env: []string{"GOOS=js", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0"}}
 	if _, err := forBrowsers.run(ctx, append(build, "-o", program, "lockstep/cmd/browser")...); err != nil {
 		return nil, err
 	}

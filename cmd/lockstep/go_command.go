@@ -14,7 +14,7 @@ import (
 
 // A goCommand runs the go command on the source of Lockstep.
 type goCommand struct {
-	why string   // what it is needed for, in an error
+	why string   // what it does, for an error: it "compiles the program"
 	dir string   // where it runs; empty for the source
 	env []string // in addition to the environment
 }
@@ -23,7 +23,7 @@ type goCommand struct {
 func (g goCommand) run(ctx context.Context, args ...string) (string, error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
-		return "", fmt.Errorf("the go command must be on the PATH, because %s", g.why)
+		return "", fmt.Errorf("the go command must be on the PATH, because it %s", g.why)
 	}
 	source, err := sourceDir(g.why)
 	if err != nil {
@@ -48,7 +48,7 @@ func (g goCommand) run(ctx context.Context, args ...string) (string, error) {
 func sourceDir(why string) (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if _, err := os.Stat(file); !ok || err != nil {
-		return "", errors.New("the source of Lockstep must be where this program was built from, because " + why + " from it")
+		return "", errors.New("the source of Lockstep must be where this program was built from, because the go command " + why + " from it")
 	}
 	return filepath.Dir(file), nil
 }
