@@ -72,6 +72,7 @@ test-part: test-race
 all-draws: ## run the tests that make a part of their draws each day, with all of them
 	$(GO) test -timeout 0 -run 'GatePasses|NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
 	$(GO) test -timeout 0 -run 'Counterfactual|HarmlessFaults|StrategiesFind|BoundFindsBroken|BoundLeaves|FencedResource' ./scenarios/search -args -all-draws
+	$(GO) test -timeout 0 ./scenarios/course/pack -args -all-draws
 	$(GO) test -timeout 0 -run 'WebAssembly|LiveInBrowser|DocumentedCommands' ./cmd/lockstep -args -all-draws
 
 .PHONY: pictures

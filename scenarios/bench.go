@@ -91,8 +91,18 @@ func (b *bench) close() {
 	}
 }
 
-// do plays case i, and stores its outcome.
+// do plays case i, stores its outcome, and keeps files about it.
 func (b *bench) do(t *testing.T, c play.Case, i int, p play.Promise) *play.Outcome {
+	t.Helper()
+	o := b.play(t, c, i, p)
+	if !o.NotRun {
+		keep(b.t, t.Name(), o)
+	}
+	return o
+}
+
+// play plays case i, and stores its outcome.
+func (b *bench) play(t *testing.T, c play.Case, i int, p play.Promise) *play.Outcome {
 	t.Helper()
 	c.Promise = p
 	job, err := c.Job(i)
@@ -116,7 +126,6 @@ func (b *bench) do(t *testing.T, c play.Case, i int, p play.Promise) *play.Outco
 	b.outcomes = append(b.outcomes, o)
 	b.streak.note(o, min(time.Since(began), cmp.Or(b.limit, play.DefaultLimit)))
 	b.mu.Unlock()
-	keep(b.t, t.Name(), o)
 	return o
 }
 

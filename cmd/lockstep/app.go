@@ -42,7 +42,7 @@ nothing; 3 something could not be run, or was interrupted.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newReplay(k), newWhy(k), newLimits(k), newCheck(k), newServe(k), newDebate(k), newVersion(k))
+	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newReplay(k), newWhy(k), newLimits(k), newCheck(k), newServe(k), newDebate(k), newCourse(k), newVersion(k))
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", reports.Width)))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -9,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -47,7 +44,8 @@ func compileProgram(ctx context.Context, told io.Writer) (*playground.Program, e
 		fmt.Fprintln(told, "lockstep: compiling the program for browsers; this takes up to two minutes the first time, and about ten seconds after that")
 	})
 	defer slow.Stop()
-	root, err := goCommand(ctx, "env", "GOROOT")
+	forBrowsers := goCommand{why: "compiles the program for browsers", env: []string{"GOOS=js", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0"}}
+	root, err := forBrowsers.run(ctx, "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +59,7 @@ func compileProgram(ctx context.Context, told io.Writer) (*playground.Program, e
 	for _, p := range inlined {
 		build = append(build, "-gcflags="+p+"=")
 	}
-	if _, err := goCommand(ctx, append(build, "-o", program, "lockstep/cmd/browser")...); err != nil {
+	if _, err := forBrowsers.run(ctx, append(build, "-o", program, "lockstep/cmd/browser")...); err != nil {
 		return nil, err
 	}
 	l := &playground.Program{Menu: menu}
@@ -95,27 +93,4 @@ func withoutTLS(root, dir string) (string, error) {
 	}
 	file := filepath.Join(dir, "overlay.json")
 	return file, errors.Join(os.WriteFile(stub, emptyTLS, 0o600), os.WriteFile(file, text, 0o600))
-}
-
-// goCommand runs the go command in the directory of the source.
-func goCommand(ctx context.Context, args ...string) (string, error) {
-	tool, err := exec.LookPath("go")
-	if err != nil {
-		return "", errors.New("the go command must be on the PATH, because it compiles the program for browsers")
-	}
-	_, file, _, ok := runtime.Caller(0)
-	source := filepath.Dir(file)
-	if _, err := os.Stat(file); !ok || err != nil {
-		return "", errors.New("the source of Lockstep must be where this program was built from, because the program for browsers is compiled from it")
-	}
-	cmd := exec.CommandContext(ctx, tool, args...)
-	cmd.Dir = source
-	cmd.Env = append(cmd.Environ(), "GOOS=js", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0", "GOFLAGS=")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
-	}
-	return string(out), nil
 }

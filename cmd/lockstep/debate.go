@@ -54,36 +54,51 @@ func (f *runFlags) debate(c *cobra.Command, readersPlay bool) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	dir, err := openSite(f.out)
+	dir, err := openSite(f.out, "lockstep debate", debate.Mark)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 
+	d, files, err := f.debateFiles(c, readersPlay)
+	if err != nil {
+		return err
+	}
+	if err := dir.write(c.Context(), files); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs with %d different traces, none of which contradicts a claim: %s\n",
+		len(d.Argument.Claims), len(d.Runs), d.Different(), dir.index())
+	return nil
+}
+
+// debateFiles makes the runs of the debate, and returns its files. Without an error the runs show what the claims say.
+func (f *runFlags) debateFiles(c *cobra.Command, readersPlay bool) (*debate.Debate, []debate.File, error) {
+	var err error
 	var program *playground.Program
 	if readersPlay {
 		if program, err = compileProgram(c.Context(), c.ErrOrStderr()); err != nil {
-			return fmt.Errorf("--live: %w", err)
+			return nil, nil, fmt.Errorf("--live: %w", err)
 		}
 	}
 	argument, err := claims.Load()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	chosen, err := choose(c.Context(), f.known, evidence(argument.Claims), nil)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	outcomes, err := f.runAll(c, f.cases(chosen, f.seed))
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	byName := map[string]*play.Outcome{}
 	for _, o := range outcomes {
 		byName[o.Name()] = o
 	}
 	if err := f.contradictions(c, argument.Claims, byName); err != nil {
-		return err
+		return nil, nil, err
 	}
 	command := "lockstep debate --out debate"
 	if readersPlay {
@@ -96,15 +111,7 @@ func (f *runFlags) debate(c *cobra.Command, readersPlay bool) error {
 	d.Live = program
 	d.Command = command
 	files, err := unlessInterrupted(c.Context(), d.Files) // drawing takes seconds, and writes nothing
-	if err != nil {
-		return err
-	}
-	if err := dir.write(c.Context(), files); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs with %d different traces, none of which contradicts a claim: %s\n",
-		len(argument.Claims), len(d.Runs), d.Different(), dir.index())
-	return nil
+	return &d, files, err
 }
 
 // unlessInterrupted returns what f returns. It does not wait for f any longer when ctx ends.

@@ -20,13 +20,15 @@ import (
 // whatever the list of files says and wherever links lead.
 type siteDir struct {
 	name string
+	by   string // the command that writes it, such as lockstep debate
+	mark string // the first line of its list of files
 	root *os.Root
 	made bool     // the directory is new
 	old  []string // the files of the site that is already there
 }
 
 // openSite opens a directory for a site, and makes it if there is none. It must be empty, or contain nothing except a site.
-func openSite(name string) (*siteDir, error) {
+func openSite(name, by, mark string) (*siteDir, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("--out %s: that is a file; a site takes a directory", name)
@@ -39,7 +41,7 @@ func openSite(name string) (*siteDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	d := &siteDir{name: name, root: root, made: made}
+	d := &siteDir{name: name, by: by, mark: mark, root: root, made: made}
 	if err := d.look(); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("--out %s: %w", name, err)
@@ -65,7 +67,7 @@ func (d *siteDir) look() error {
 	err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			if !e.Type().IsRegular() {
-				return fmt.Errorf("%s is not a plain file, and not from lockstep debate; name another directory", name)
+				return fmt.Errorf("%s is not a plain file, and not from %s; name another directory", name, d.by)
 			}
 			there = append(there, name)
 		}
@@ -76,14 +78,14 @@ func (d *siteDir) look() error {
 	}
 	listed, err := d.listed()
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("it contains a file (%s) that is not from lockstep debate; name an empty directory, or a new one", there[0])
+		return fmt.Errorf("it contains a file (%s) that is not from %s; name an empty directory, or a new one", there[0], d.by)
 	}
 	if err != nil {
 		return err
 	}
 	for _, name := range there {
 		if name != debate.Sums && !slices.Contains(listed, name) {
-			return fmt.Errorf("%s is not from lockstep debate; move it, or name another directory", name)
+			return fmt.Errorf("%s is not from %s; move it, or name another directory", name, d.by)
 		}
 	}
 	d.old = there
@@ -98,8 +100,8 @@ func (d *siteDir) listed() ([]string, error) {
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(files.Limit(f, debate.Sums, largestFile))
-	if !lines.Scan() || lines.Text()+"\n" != debate.Mark {
-		return nil, fmt.Errorf("its %s is not from lockstep debate; name another directory", debate.Sums)
+	if !lines.Scan() || lines.Text()+"\n" != d.mark {
+		return nil, fmt.Errorf("its %s is not from %s; name another directory", debate.Sums, d.by)
 	}
 	var names []string
 	for lines.Scan() {

@@ -435,7 +435,7 @@ func TestSiteDir(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err := openSite(dir)
+	d, err := openSite(dir, "lockstep debate", debate.Mark)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +454,7 @@ func TestSiteDir(t *testing.T) {
 	}
 
 	made := filepath.Join(top, "made")
-	if d, err = openSite(made); err != nil {
+	if d, err = openSite(made, "lockstep debate", debate.Mark); err != nil {
 		t.Fatal(err)
 	}
 	d.Close()

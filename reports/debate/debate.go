@@ -83,14 +83,19 @@ func (d Debate) Files() ([]File, error) {
 		}
 		files = append(files, more...)
 	}
+	return Sealed(Mark, files), nil
+}
+
+// Sealed returns files with their checksums: the checksums first, below a mark, then the files sorted by name.
+func Sealed(mark string, files []File) []File {
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	var sums strings.Builder
-	sums.WriteString(Mark)
+	sums.WriteString(mark)
 	for _, f := range files {
 		sum := sha256.Sum256(f.Data)
 		fmt.Fprintf(&sums, "%s  %s\n", hex.EncodeToString(sum[:]), f.Name)
 	}
-	return append([]File{{Sums, []byte(sums.String())}}, files...), nil
+	return append([]File{{Sums, []byte(sums.String())}}, files...)
 }
 
 // A site is a debate with its text and its links.

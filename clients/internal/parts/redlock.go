@@ -96,18 +96,17 @@ func (r *Redlock) AskOne(ctx context.Context, i int, request func(ctx context.Co
 	return request(ctx, i, r.nodes[i])
 }
 
-// Replies of a node other than OK.
-var (
-	errTaken = errors.New("held by another")
-	errGone  = errors.New("not ours")
-)
+// ErrTaken is the reply of a node that has the key of another client.
+var ErrTaken = errors.New("held by another")
+
+var errGone = errors.New("not ours")
 
 // Set is the request that sets the key.
 func Set(name, token string, ttl time.Duration) func(context.Context, int, *redis.Client) error {
 	return func(ctx context.Context, _ int, node *redis.Client) error {
 		ok, err := node.SetNX(ctx, name, token, ttl).Result()
 		if err == nil && !ok {
-			return errTaken
+			return ErrTaken
 		}
 		return err
 	}
@@ -141,7 +140,7 @@ func Count(errs []error) (yes, no int) {
 		switch {
 		case err == nil:
 			yes++
-		case errors.Is(err, errTaken) || errors.Is(err, errGone):
+		case errors.Is(err, ErrTaken) || errors.Is(err, errGone):
 			no++
 		}
 	}

@@ -1,0 +1,160 @@
+package course
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"lockstep/clients"
+	"lockstep/scenarios/internal/fields"
+	"lockstep/scenarios/script"
+)
+
+// An Exercise is a task, and how its solutions are judged.
+type Exercise struct {
+	Number  int
+	Folder  string // in the lab, such as 2-release
+	Title   string
+	Like    string
+	Hole    string   // the function that the student writes
+	Without []string // functions of package given that a solution must not use
+	Idea    string
+	Task    []string // its paragraphs
+	Stories []Story
+	Rest    int // points for all runs
+	Hint    string
+}
+
+// A Story is a run of the catalogue that has points of its own.
+type Story struct {
+	Run    string // SCENARIO/LOCK, and /LABEL if there is one
+	Title  string // of its scenario
+	Points int
+	Hint   string
+}
+
+// PerRun is how many of the points for all runs one run costs that fails.
+const PerRun = 5
+
+// Most is how many points a right solution gets.
+func (e *Exercise) Most() int {
+	n := e.Rest
+	for _, s := range e.Stories {
+		n += s.Points
+	}
+	return n
+}
+
+//go:embed exercises/*.txt
+var texts embed.FS
+
+// Exercises returns the exercises in their order.
+func Exercises() ([]*Exercise, error) { return load(texts) }
+
+// Find returns the exercise with a number.
+func Find(number int) (*Exercise, error) {
+	all, err := Exercises()
+	if err != nil {
+		return nil, err
+	}
+	if number < 1 || number > len(all) {
+		return nil, fmt.Errorf("the number of an exercise must be from 1 to %d, and not %d", len(all), number)
+	}
+	return all[number-1], nil
+}
+
+var (
+	rules = []fields.Rule{
+		{Name: "exercise", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "like", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "file", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "without", Shape: fields.Line, Least: 0, Most: 1},
+		{Name: "idea", Shape: fields.Paragraph, Least: 1, Most: 1},
+		{Name: "task", Shape: fields.Paragraphs, Least: 1, Most: 1},
+		{Name: "story", Shape: fields.Titled, Least: 1, Most: 10},
+		{Name: "rest", Shape: fields.Titled, Least: 1, Most: 1},
+	}
+	fileName = regexp.MustCompile(`^([1-9])-[a-z]+\.txt$`)
+)
+
+// load reads the exercises of a directory. An error names the file and the line.
+func load(dir fs.FS) ([]*Exercise, error) {
+	names, err := fs.Glob(dir, "exercises/*.txt")
+	if err != nil {
+		return nil, err
+	}
+	var all []*Exercise
+	for _, name := range names {
+		data, err := fs.ReadFile(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		e, err := parse(name, data)
+		if err != nil {
+			return nil, err
+		}
+		if e.Number != len(all)+1 {
+			return nil, fmt.Errorf("scenarios/course/%s: the exercises must be numbered from 1 on, each once; this one must be %d", name, len(all)+1)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// parse reads an exercise.
+func parse(name string, data []byte) (*Exercise, error) {
+	base := strings.TrimPrefix(name, "exercises/")
+	m := fileName.FindStringSubmatch(base)
+	if m == nil {
+		return nil, fmt.Errorf("scenarios/course/%s: the name of an exercise's file must be a digit and a word, such as 2-release.txt", name)
+	}
+	f, err := fields.Parse("scenarios/course/"+name, data, rules)
+	if err != nil {
+		return nil, err
+	}
+	number, _ := strconv.Atoi(m[1]) // a digit
+	e := &Exercise{
+		Number: number, Folder: strings.TrimSuffix(base, ".txt"), Title: f.Value("exercise"), Like: f.Value("like"), Hole: f.Value("file"),
+		Idea: f.Text("idea"), Task: f.Paragraphs("task"), Hint: f.Text("rest"),
+	}
+	for _, names := range f.Values("without") {
+		for name := range strings.FieldsSeq(names) {
+			e.Without = append(e.Without, strings.TrimPrefix(name, "given."))
+		}
+	}
+	if _, err := clients.Find(e.Like); err != nil {
+		return nil, f.Fail("like", 0, "%w", err)
+	}
+	if e.Rest, err = points(f.Value("rest")); err != nil {
+		return nil, f.Fail("rest", 0, "%w", err)
+	}
+	for i, s := range f.All("story") {
+		run, n, _ := strings.Cut(s.Value, " ")
+		story := Story{Run: run, Hint: s.Text[0]}
+		if story.Points, err = points(n); err != nil {
+			return nil, f.Fail("story", i, "%w", err)
+		}
+		scenario, id, _ := strings.Cut(run, "/")
+		page, err := script.Find(scenario)
+		if err == nil {
+			_, err = page.FindRun(id)
+		}
+		if err != nil {
+			return nil, f.Fail("story", i, "%w", err)
+		}
+		story.Title = page.Title
+		e.Stories = append(e.Stories, story)
+	}
+	return e, nil
+}
+
+func points(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 100 {
+		return 0, fmt.Errorf("the points must be a number from 1 to 100, and not %q", s)
+	}
+	return n, nil
+}

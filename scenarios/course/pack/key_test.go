@@ -1,0 +1,161 @@
+package pack
+
+import (
+	"slices"
+	"testing"
+
+	"lockstep/clients"
+	"lockstep/scenarios/course"
+	expiryIgnoresRefusal "lockstep/scenarios/course/pack/key/1-expiry/ignores-refusal"
+	expiryLooksFirst "lockstep/scenarios/course/pack/key/1-expiry/looks-first"
+	expiryNoTtl "lockstep/scenarios/course/pack/key/1-expiry/no-ttl"
+	expiryOverwrites "lockstep/scenarios/course/pack/key/1-expiry/overwrites"
+	expiryRight "lockstep/scenarios/course/pack/key/1-expiry/right"
+	expirySeconds "lockstep/scenarios/course/pack/key/1-expiry/seconds"
+	expiryTwoCommands "lockstep/scenarios/course/pack/key/1-expiry/two-commands"
+	releaseByClock "lockstep/scenarios/course/pack/key/2-release/by-clock"
+	releaseDel "lockstep/scenarios/course/pack/key/2-release/del"
+	releaseGetThenDel "lockstep/scenarios/course/pack/key/2-release/get-then-del"
+	releaseMulti "lockstep/scenarios/course/pack/key/2-release/multi"
+	releaseNothing "lockstep/scenarios/course/pack/key/2-release/nothing"
+	releaseRight "lockstep/scenarios/course/pack/key/2-release/right"
+	deadlineFromTheAnswer "lockstep/scenarios/course/pack/key/3-deadline/from-the-answer"
+	deadlineNoCheck "lockstep/scenarios/course/pack/key/3-deadline/no-check"
+	deadlineNoEnd "lockstep/scenarios/course/pack/key/3-deadline/no-end"
+	deadlinePackageTime "lockstep/scenarios/course/pack/key/3-deadline/package-time"
+	deadlineRight "lockstep/scenarios/course/pack/key/3-deadline/right"
+	deadlineWallClock "lockstep/scenarios/course/pack/key/3-deadline/wall-clock"
+	redlockFromTheAnswer "lockstep/scenarios/course/pack/key/4-redlock/from-the-answer"
+	redlockHalf "lockstep/scenarios/course/pack/key/4-redlock/half"
+	redlockNoCleanUp "lockstep/scenarios/course/pack/key/4-redlock/no-clean-up"
+	redlockNoDeadline "lockstep/scenarios/course/pack/key/4-redlock/no-deadline"
+	redlockNoDrift "lockstep/scenarios/course/pack/key/4-redlock/no-drift"
+	redlockOneNode "lockstep/scenarios/course/pack/key/4-redlock/one-node"
+	redlockReachable "lockstep/scenarios/course/pack/key/4-redlock/reachable"
+	redlockRight "lockstep/scenarios/course/pack/key/4-redlock/right"
+	extensionAdds "lockstep/scenarios/course/pack/key/5-extension/adds"
+	extensionEndInAdvance "lockstep/scenarios/course/pack/key/5-extension/end-in-advance"
+	extensionForgetsTheShorter "lockstep/scenarios/course/pack/key/5-extension/forgets-the-shorter"
+	extensionFromTheAnswer "lockstep/scenarios/course/pack/key/5-extension/from-the-answer"
+	extensionNoToken "lockstep/scenarios/course/pack/key/5-extension/no-token"
+	extensionPexpire "lockstep/scenarios/course/pack/key/5-extension/pexpire"
+	extensionRight "lockstep/scenarios/course/pack/key/5-extension/right"
+	extensionSetsAgain "lockstep/scenarios/course/pack/key/5-extension/sets-again"
+	fencingCounterExpires "lockstep/scenarios/course/pack/key/6-fencing/counter-expires"
+	fencingCountsFirst "lockstep/scenarios/course/pack/key/6-fencing/counts-first"
+	fencingCountsLater "lockstep/scenarios/course/pack/key/6-fencing/counts-later"
+	fencingOwnCounter "lockstep/scenarios/course/pack/key/6-fencing/own-counter"
+	fencingRandom "lockstep/scenarios/course/pack/key/6-fencing/random"
+	fencingRight "lockstep/scenarios/course/pack/key/6-fencing/right"
+	fencingWallClock "lockstep/scenarios/course/pack/key/6-fencing/wall-clock"
+	"lockstep/scenarios/internal/draws"
+)
+
+// solutions are the locks of the key, by the folders of their exercises.
+var solutions = map[string]map[string]clients.New{
+	"1-expiry": {
+		"right":           expiryRight.New,
+		"ignores-refusal": expiryIgnoresRefusal.New,
+		"looks-first":     expiryLooksFirst.New,
+		"no-ttl":          expiryNoTtl.New,
+		"overwrites":      expiryOverwrites.New,
+		"seconds":         expirySeconds.New,
+		"two-commands":    expiryTwoCommands.New,
+	},
+	"2-release": {
+		"right":        releaseRight.New,
+		"by-clock":     releaseByClock.New,
+		"del":          releaseDel.New,
+		"get-then-del": releaseGetThenDel.New,
+		"multi":        releaseMulti.New,
+		"nothing":      releaseNothing.New,
+	},
+	"3-deadline": {
+		"right":           deadlineRight.New,
+		"from-the-answer": deadlineFromTheAnswer.New,
+		"no-check":        deadlineNoCheck.New,
+		"no-end":          deadlineNoEnd.New,
+		"package-time":    deadlinePackageTime.New,
+		"wall-clock":      deadlineWallClock.New,
+	},
+	"4-redlock": {
+		"right":           redlockRight.New,
+		"from-the-answer": redlockFromTheAnswer.New,
+		"half":            redlockHalf.New,
+		"no-clean-up":     redlockNoCleanUp.New,
+		"no-deadline":     redlockNoDeadline.New,
+		"no-drift":        redlockNoDrift.New,
+		"one-node":        redlockOneNode.New,
+		"reachable":       redlockReachable.New,
+	},
+	"5-extension": {
+		"right":               extensionRight.New,
+		"adds":                extensionAdds.New,
+		"end-in-advance":      extensionEndInAdvance.New,
+		"forgets-the-shorter": extensionForgetsTheShorter.New,
+		"from-the-answer":     extensionFromTheAnswer.New,
+		"no-token":            extensionNoToken.New,
+		"pexpire":             extensionPexpire.New,
+		"sets-again":          extensionSetsAgain.New,
+	},
+	"6-fencing": {
+		"right":           fencingRight.New,
+		"counter-expires": fencingCounterExpires.New,
+		"counts-first":    fencingCountsFirst.New,
+		"counts-later":    fencingCountsLater.New,
+		"own-counter":     fencingOwnCounter.New,
+		"random":          fencingRandom.New,
+		"wall-clock":      fencingWallClock.New,
+	},
+}
+
+// Each solution of the key gets the points that the key says, and the same grade when it is judged again. A fifth of the solutions is
+// judged each day, and with -short a twentieth.
+func TestKey(t *testing.T) {
+	exercises, err := course.Exercises()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := uint64(0)
+	for _, e := range exercises {
+		key, err := Key(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(key) != len(solutions[e.Folder]) {
+			t.Errorf("the key of %s names %d solutions, and this test has %d", e.Folder, len(key), len(solutions[e.Folder]))
+		}
+		for _, s := range key {
+			n++
+			t.Run(e.Folder+"/"+s.Name, func(t *testing.T) {
+				parts := uint64(5)
+				if testing.Short() {
+					parts = 20
+				}
+				if !draws.Due(n, parts) {
+					t.Skip("another day")
+				}
+				g := judged(t, e, s)
+				if g == nil {
+					return
+				}
+				if g.Points() != s.Points {
+					t.Errorf("it gets %d points, and the key says %d\n%s", g.Points(), s.Points, g.Report())
+				}
+				if s.Name == Right && slices.ContainsFunc(g.Rows, func(r course.Row) bool { return r.What != "" }) {
+					t.Error(g.Report())
+				}
+			})
+		}
+	}
+}
+
+// judged judges a solution of the key.
+func judged(t *testing.T, e *course.Exercise, s Solution) *course.Grade {
+	t.Helper()
+	newLock := solutions[e.Folder][s.Name]
+	if newLock == nil {
+		t.Fatalf("this test does not have the solution %s/%s", e.Folder, s.Name)
+	}
+	return course.Played(t, e, "key/"+e.Folder+"/"+s.Name+"/lock.go", newLock)
+}

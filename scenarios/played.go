@@ -1,0 +1,39 @@
+package scenarios
+
+import (
+	"testing"
+
+	"lockstep/clients"
+	"lockstep/scenarios/play"
+)
+
+// Played does in a test what [Run] does in a program: it plays a lock in the catalogue, and returns the outcome of each run, in the order
+// of the catalogue. Unlike [Test] it has no subtests, logs nothing, and fails the test only if the runs are not possible: what an outcome
+// is worth is for the caller to say. It takes the options of Run.
+//
+// The runs take place in worker processes, like those of Test. In a worker for a later call, Played returns nil.
+func Played(t *testing.T, newLock clients.New, opts ...Option) []*play.Outcome {
+	t.Helper()
+	call := enter(t, newLock)
+	if call == "" {
+		return nil
+	}
+	o, err := gather(newLock, opts, (*options).forCatalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, err := o.trials(t.Name(), newLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trials, _, err = o.possible(trials); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, call, o)
+	defer b.close()
+	var outcomes []*play.Outcome
+	for i, trial := range trials {
+		outcomes = append(outcomes, b.play(t, trial.Case, i, trial.promise))
+	}
+	return outcomes
+}
