@@ -38,7 +38,7 @@ func TestAnswers(t *testing.T) {
 			run := menu.Claims[i].Runs[j]
 			values := make([]string, len(run.Vary))
 			values[quantity-1] = words[2]
-			a := reader.Play(reader.Request{Claim: q.Claim, Run: run.Name, Values: values, Brief: true})
+			a := reader.Play(reader.Request{Claim: q.Claim, Run: run.Name, Values: values, Want: reader.Properties})
 			if len(a.Errors) > 0 || string(a.Statuses[run.Property]) != words[3] {
 				t.Errorf("%s: %s: %s is %q %v", q.Heading, shows, run.Property, a.Statuses[run.Property], a.Errors)
 			}
