@@ -15,6 +15,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports/course"
 	"lockstep/reports/debate"
+	"lockstep/reports/pictures"
 	"lockstep/scenarios/play"
 )
 
@@ -97,6 +98,7 @@ func (f *runFlags) courseFiles(c *cobra.Command, live bool) ([]debate.File, erro
 		if o := outcomes[i]; o.Report != nil || o.Result.Verdict == checker.Inconclusive {
 			return nil, fmt.Errorf("the run %s for the slides came to no verdict", o.Name())
 		}
+		r.Picture = pictures.NewSlides(r.Facts, r.Result).Whole().Inline() // larger than that of a page
 		pages.Runs = append(pages.Runs, debate.NamedRun{Run: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
 	}
 	var site []debate.File

@@ -1,6 +1,8 @@
 package pictures
 
 import (
+	"bytes"
+	"html/template"
 	"image/color"
 	"io"
 	"slices"
@@ -8,6 +10,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"lockstep/checker"
 	"lockstep/checker/facts"
@@ -90,15 +93,31 @@ func (s *Slide) WriteSVG(w io.Writer) error {
 	return writeSVG(w, f.width, f.height, s.draw, title, desc)
 }
 
-func (s *Slide) draw(c draw.Canvas) {
+// Inline returns the slide as an element of a page, without the heading, because the page has its own.
+func (s *Slide) Inline() template.HTML {
+	f := s.figure
+	c := vgsvg.New(f.width, f.height)
+	s.drawStory(draw.New(c))
+	var b bytes.Buffer
+	c.WriteTo(&b) // cannot fail
+	return forAPage(b.Bytes(), slideTitle*1.6, f.width, f.height, f.head.Run+" — "+f.head.Outcome)
+}
+
+// drawStory draws the slide without its heading.
+func (s *Slide) drawStory(c draw.Canvas) pen {
 	f, p := s.figure, pen{c: c, top: c.Max.Y}
 	p.fill(box{0, 0, f.width, f.height}, white)
 	f.plot(f).Draw(f.plotArea(c))
+	f.drawCaption(p, s.step, s.whole)
+	return p
+}
+
+func (s *Slide) draw(c draw.Canvas) {
+	f, p := s.figure, s.drawStory(c)
 	drawRun(p, f.head, slideTitle, f.width-2*outer)
 	if s.whole {
 		drawOutcome(p, f.head, slideTitle, f.width-2*outer)
 	}
-	f.drawCaption(p, s.step, s.whole)
 }
 
 // drawNow draws the line at which the picture stops.
