@@ -40,11 +40,11 @@ step from event to event, and see why a property was violated. Two runs are draw
 on one time axis. With --live as well, the page is a playground: its readers change the run and play it
 again in their browsers, without a server. With --svg and --png it writes a picture.
 
-For a talk, --wide makes that picture a slide. --step N draws the run up to its N-th step: what
-happened, as the timeline says, in a sentence. The last step is the whole run with its verdict.
+For a talk, --wide makes that picture a slide. --step N draws the run up to its N-th step,
+with a sentence that says what happened. The last step is the whole run with its verdict.
 --step all writes them all, with a number in each name; nothing moves from one slide to the next.
 With --animate, the SVG plays the run in a browser, in 10 to 20 seconds, and begins again. It has no
-script, so it plays in an <img>. In print, and for readers who prefer that, it stands still.`,
+script, so it plays in an <img>. On paper, and for readers who prefer reduced motion, it stands still.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock

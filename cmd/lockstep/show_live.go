@@ -18,7 +18,7 @@ func playgroundOf(c *cobra.Command, outcomes []*play.Outcome) (func(io.Writer) e
 	var start []string
 	for _, o := range outcomes {
 		if o.Scenario == nil {
-			return nil, errors.New("a history cannot be played again; name a scenario")
+			return nil, errors.New("it needs a scenario, because a recorded history cannot be played again")
 		}
 		link, err := reader.Link(o.Scenario, o.Run, o.History.Meta.Seed)
 		if err != nil {

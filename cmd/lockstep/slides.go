@@ -80,7 +80,7 @@ func (f *slideFlags) drawings(read []string, o *play.Outcome, svg, png string) (
 	s := pictures.NewSlides(o.Facts, o.Result)
 	switch {
 	case int(f.step) > s.Len():
-		return nil, fmt.Errorf("--step %d: the run has %d steps; the last shows all of it", f.step, s.Len())
+		return nil, fmt.Errorf("--step %d: it must be from 1 to %d, or all", f.step, s.Len())
 	case f.animate:
 		return []drawing{{svg, s.WriteAnimation}}, nil
 	case f.step > 0:
