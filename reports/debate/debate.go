@@ -397,7 +397,7 @@ var assumptionMeaning = map[checker.Assumption]string{
 	checker.BoundedClockError: "No clock jumps, and the rate of none errs by more than the allowance.",
 	checker.BoundedDelay:      "A message arrives before the lease under which it was sent has ended and a newer one has been granted.",
 	checker.DurableNodes:      "What a server has acknowledged survives a restart or a failover.",
-	checker.None:              "The environment keeps all its promises; the lock is at fault.",
+	checker.None:              "No promise of the environment was broken. Either the lock is at fault, or its only server was down, or the work outlasted the lease.",
 }
 
 var (

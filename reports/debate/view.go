@@ -164,7 +164,7 @@ func (c *claimView) BrokenText() string {
 	var all []string
 	for _, a := range c.Broken {
 		if a == checker.None {
-			all = append(all, "none: the lock is at fault")
+			all = append(all, "none of these assumptions")
 		} else {
 			all = append(all, string(a))
 		}
