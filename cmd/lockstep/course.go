@@ -28,14 +28,14 @@ func newCourse(k known) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "course --out DIR",
 		Short: "Write a lesson about locks on Redis: slides, a lab that grades itself, and the key",
-		Long: `Course writes what a lesson of two hours needs, after the debate between Kleppmann and antirez:
+		Long: `Course writes what a lesson of two hours needs, based on the debate between Kleppmann and antirez:
 
-  slides.html   slides, with pictures of runs that are made now
+  slides.html   slides, with pictures of runs that are played when the course is written
   lab           six exercises in Go, from SETNX to a lock with fencing tokens; go test plays the
                 student's lock in stories of the catalogue, counts points, and explains what failed
-  instructor    how to hold the lesson and grade a hundred submissions, and the key: right and wrong
-                solutions, and what they get
-  index.html    what is where, and a plan of the two hours
+  instructor    how to teach the lesson and grade a hundred submissions, and the key: right and
+                wrong solutions, and what they get
+  index.html    a list of the files, and a plan of the two hours
 
 The lab needs Go, but no network and no Lockstep: all code that it needs is in it. To make it,
 course needs the go command and the source of Lockstep.
@@ -231,5 +231,5 @@ func withoutPaths(list, version string) (modules, mod string) {
 		fmt.Fprintf(&kept, "# %s %s\n%s", words[0], words[1], rest)
 		fmt.Fprintf(&required, "\t%s %s\n", words[0], words[1])
 	}
-	return kept.String(), fmt.Sprintf("// All modules are in vendor. Do not run go mod tidy or go mod vendor here: they would look for the network.\nmodule lab\n\ngo %s\n\nrequire (\n%s)\n", version, required.String())
+	return kept.String(), fmt.Sprintf("// All modules are in vendor. Do not run go mod tidy or go mod vendor here: they need the network.\nmodule lab\n\ngo %s\n\nrequire (\n%s)\n", version, required.String())
 }

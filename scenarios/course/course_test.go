@@ -124,7 +124,7 @@ var _ = given.Token
 	}
 	want := []string{
 		"lock.go:9: a solution must not use lib.NewSingle: write the lock yourself",
-		"lock.go:10: a solution must not use time.Now: that is not the clock of the process, which is env.Clock",
+		"lock.go:10: a solution must not use time.Now: use the clock of the process, which is l.env.Clock in a method of the lock, and l.lock.env.Clock in one of a lease",
 		"lock.go:11: a solution must not use given.Acquire: this is what the exercise asks you to write",
 	}
 	if strings.Join(calls, "\n") != strings.Join(want, "\n") {

@@ -28,7 +28,7 @@ func oneOf(names ...string) func(string) bool {
 func (e *Exercise) forbidden(file string) ([]string, error) {
 	rules := []rule{
 		{"time", oneOf("Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"),
-			"that is not the clock of the process, which is env.Clock"},
+			"use the clock of the process, which is l.env.Clock in a method of the lock, and l.lock.env.Clock in one of a lease"},
 		{"lockstep/clients", func(name string) bool { return strings.HasPrefix(name, "New") }, "write the lock yourself"},
 		{"lockstep/clients/given", oneOf(e.Without...), "this is what the exercise asks you to write"},
 	}

@@ -135,7 +135,7 @@ func (g Grader) exercise(ctx context.Context, e *Exercise, dir, out string) (*Re
 	}
 	data, err := os.ReadFile(filepath.Join(out, resultFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return void("The tests could not be run to their end:\n" + said)
+		return void("lock.go did not compile, or its tests did not finish:\n" + said)
 	}
 	var r Result
 	if err == nil {

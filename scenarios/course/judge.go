@@ -136,9 +136,9 @@ func (e *Exercise) all(outcomes []*play.Outcome) Row {
 			failing = append(failing, o.Name())
 		}
 	}
-	r := Row{Name: "all runs", Most: e.Rest, Hint: e.Hint, Title: fmt.Sprintf("All %d runs for a lock of this kind, with those above.", runs)}
+	r := Row{Name: "all runs", Most: e.Rest, Hint: e.Hint, Title: fmt.Sprintf("All %d runs for a lock of this kind, including those above.", runs)}
 	if float64(proved) < leastProved*float64(runs) {
-		r.What = fmt.Sprintf("Only %d of %d runs prove anything: in the others clients do not get the lock, or do not get so far.", proved, runs)
+		r.What = fmt.Sprintf("Only %d of %d runs prove anything: in the others, no client gets the lock, or the run does not reach the dangerous moment.", proved, runs)
 		return r
 	}
 	if len(failing) == 0 {
@@ -179,11 +179,11 @@ func happened(o *play.Outcome) string {
 		if b.Assumption == checker.None {
 			return text + " Nothing but the lock is to blame."
 		}
-		return text + fmt.Sprintf(" Broken with it is the assumption %s, but a right solution copes with that here.", b.Assumption)
+		return text + fmt.Sprintf(" The run also breaks the assumption %s, but a correct lock copes with that here.", b.Assumption)
 	case s == play.NotApplicable:
 		return "The run does not apply: " + o.Inapplicable() + "."
 	case !s.Proves():
-		return "The danger did not come about, so the run shows nothing: " + o.Unproved()[0] + ". The lock does something else than the exercise asks for even before that."
+		return fmt.Sprintf("The run shows nothing, because the dangerous situation did not arise: %s. Your lock differs from the task even before that point.", o.Unproved()[0])
 	}
 	return ""
 }

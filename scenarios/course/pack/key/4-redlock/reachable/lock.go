@@ -18,19 +18,19 @@ type lock struct {
 	nodes *given.Nodes
 }
 
-// Acquire takes the lock with this name for ttl. It tries three times.
+// Acquire takes the lock with this name for ttl. It tries up to three times.
 func (l *lock) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
 	return l.nodes.Retry(ctx, func() (clients.Lease, error) { return l.attempt(ctx, name, ttl) })
 }
 
-// attempt tries once: it draws a token (given.Token) and asks all nodes to set the key:
+// attempt tries once. It draws a token (given.Token), and asks all nodes to set the key:
 //
 //	errs := l.nodes.Ask(ctx, given.Set(name, token, ttl))
 //
-// has one error for each node, which is nil if the node has granted the lock. The client has the lock if a majority of the nodes has
-// granted it, and if the lease is not over by then. The lease is shorter than ttl: clocks of nodes may run up to one per cent faster than
-// ours, and a node may end a key up to 2 ms early. If the client does not have the lock, attempt deletes the keys on all nodes and
-// returns clients.ErrNotAcquired.
+// errs has one error for each node, which is nil if the node has granted the lock. The client has the lock if a majority of all nodes has
+// granted it, and if the lease is not over when the answers have arrived. The lease must be shorter than ttl: clocks of nodes may run up
+// to one per cent faster than ours, and a node may delete a key up to 2 ms early. If the client does not have the lock, attempt deletes
+// the keys on all nodes and returns clients.ErrNotAcquired.
 func (l *lock) attempt(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
 	token := given.Token(l.env.Rand)
 	asked := l.env.Clock.Now()
