@@ -44,10 +44,10 @@ func TestFuzz(t *testing.T) {
 	}
 	fuzzing := []string{"-test.run=^$", "-test.fuzz=^FuzzExplored$", "-test.fuzzminimizetime=10x", "-test.fuzztime"}
 	dir := t.TempDir()
-	// What go test draws depends on luck. It stops when it has found something, mostly within 500 executions.
+	// What go test draws depends on luck: what it finds may need pauses of clients only, without a nemesis. It stops when it has found something, mostly within 500 executions.
 	out, failed := fuzzed(t, dir, "single-counter-token", append(fuzzing, "20000x")...)
 	for _, want := range []string{
-		"--- FAIL: FuzzExplored", "owner only violated, no broken assumption: ", "reduced further to:\n", "nemesis\n", "it is claimed that the lock keeps this",
+		"--- FAIL: FuzzExplored", "owner only violated, no broken assumption: ", "reduced further to:\n", "client c1\n", "it is claimed that the lock keeps this",
 		"see it again: LOCKSTEP_REPLAY=lk1.", " go test -run '^FuzzExplored$' lockstep/scenarios\n",
 	} {
 		if !failed || !strings.Contains(out, want) {
