@@ -60,7 +60,7 @@ func TestNoFalseAlarm(t *testing.T) {
 				t.Fatal(err)
 			}
 			for seed := range seeds {
-				if !testing.Short() && !draws.Due(seed, 10) {
+				if !testing.Short() && !draws.Due(seed, 20) {
 					continue
 				}
 				s, r := drawCalm(shape, seed)

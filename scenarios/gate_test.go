@@ -80,7 +80,7 @@ func TestGateCatches(t *testing.T) {
 	for i, v := range broken.All() {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
-			all := *rewrite || !testing.Short() && draws.Due(uint64(i), 16)
+			all := *rewrite || !testing.Short() && draws.Due(uint64(i), 32)
 			_, before, _ := strings.Cut(string(have), v.Name+", like ")
 			before, _, _ = strings.Cut(before, ", like ") // that of the next lock
 			failed := gate(t, v, *gateSeed, !all, before)
@@ -117,7 +117,7 @@ func TestGatePasses(t *testing.T) {
 	for i, v := range sound.Locks() {
 		t.Run(v.Name, func(t *testing.T) {
 			seldom(t, i)
-			if !testing.Short() && !draws.Due(uint64(i), 6) {
+			if !testing.Short() && !draws.Due(uint64(i), 12) {
 				t.Skip("another day")
 			}
 			for _, o := range gate(t, v, *gateSeed, false, "") {

@@ -58,7 +58,7 @@ func TestLiveInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n, c := range menu.Claims {
-			if !today(n, 4) && !*allDraws {
+			if !today(n, 8) && !*allDraws {
 				continue
 			}
 			b.script(`document.getElementById("claim").value = %q; document.getElementById("claim").dispatchEvent(new Event("change"))`, c.ID)

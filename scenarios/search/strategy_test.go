@@ -110,7 +110,7 @@ func TestStrategiesFindBrokenLocks(t *testing.T) {
 				lines[at] = start
 				return
 			}
-			if testing.Short() || !draws.Due(uint64(i), 20) {
+			if testing.Short() || !draws.Due(uint64(i), 40) {
 				t.Skip("another day")
 			}
 			if want := start + " " + h.median(t, Strategies()[0]) + " |"; !strings.HasPrefix(lines[at], want) {

@@ -128,7 +128,7 @@ func TestKey(t *testing.T) {
 		for _, s := range key {
 			n++
 			t.Run(e.Folder+"/"+s.Name, func(t *testing.T) {
-				parts := uint64(5)
+				parts := uint64(10)
 				if testing.Short() {
 					parts = 20
 				}
