@@ -74,8 +74,12 @@ func tryPlayground(t *testing.T, dir string) {
 		}
 		b.press("x")
 		b.until(`document.querySelectorAll(".under .wrong").length === 1 && document.getElementById("mistakes").textContent.includes("2sx")`)
+		if n := eval[int](b, `[...document.querySelectorAll(".knob")].filter((k) => k.checkVisibility()).length`); n != 0 {
+			t.Errorf("%d knobs of the run before could still be dragged, which would undo what was typed", n)
+		}
 		b.press(kb.Backspace)
 		b.until(`document.querySelectorAll(".under .wrong").length === 0`)
+		b.until(`[...document.querySelectorAll(".knob")].some((k) => k.checkVisibility())`)
 		state, link := b.text("#state"), eval[string](b, `location.hash`)
 
 		other := newBrowser(t) // a fresh profile

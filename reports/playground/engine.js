@@ -116,7 +116,7 @@ async function startEngine() {
   }
 }
 
-// A Link is what the address of the page names. Browsers limit the number of changes, so it is written with a delay.
+// setAddress writes a link into the address of the page, with a delay, because browsers limit the number of changes.
 let addressing;
 function setAddress(link) {
   clearTimeout(addressing);

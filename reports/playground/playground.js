@@ -18,7 +18,7 @@ async function play() {
   const text = editor.text;
   const mine = (play.last = {});
   const answer = await engine.play({ script: text }, true);
-  if (play.last !== mine || !answer) return;
+  if (play.last !== mine || !answer || editor.text !== text) return; // a change since then will be played, too
   $("state").classList.remove("busy");
   if (answer.errors) return wrong(answer.errors);
   right(answer);
@@ -52,7 +52,7 @@ function right(answer) {
 
 function draw() {
   const at = explorer?.axis.toScale;
-  $("stage").classList.remove("old");
+  $("stage").classList.remove("old", "stale");
   explorer = kept ? drawRuns($("stage"), kept.figure, shown.figure) : drawRuns($("stage"), shown.figure);
   if (at) explorer.act("scale");
   knobs();
@@ -82,6 +82,7 @@ function changed() {
   if (exploring) engine.stop();
   source = "";
   $("run").value = "";
+  $("stage").classList.add("stale"); // its knobs belong to the text before
   clearTimeout(play.timer);
   play.timer = setTimeout(play, settled);
 }
