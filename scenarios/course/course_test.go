@@ -2,6 +2,7 @@ package course
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,22 @@ func TestUnsolved(t *testing.T) {
 	}
 	if len(g.Result().Tests) != len(e.Stories)+1 {
 		t.Errorf("the result has %d tests, want one for each story, and one for all runs", len(g.Result().Tests))
+	}
+}
+
+// refusing is a lock that nobody gets.
+type refusing struct{}
+
+func (refusing) Acquire(context.Context, string, time.Duration) (clients.Lease, error) {
+	return nil, errors.New("no")
+}
+
+// A lock that nobody gets breaks no exclusion, and gets no points: others wait for a lock that is free.
+func TestRefusesEverybody(t *testing.T) {
+	draws.Seldom(t, 0, 2)
+	g := Played(t, exercise(t, 1), lockIn(t, ""), func(clients.Env) clients.Locker { return refusing{} })
+	if g != nil && (g.Points() != 0 || !strings.Contains(g.Report(), "deadlock freedom is violated")) {
+		t.Errorf("it gets points:\n%s", g.Report())
 	}
 }
 
