@@ -5,14 +5,15 @@ import (
 
 	"lockstep/clients"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
 )
 
 // Played does in a test what [Run] does in a program: it plays a lock in the catalogue, and returns the outcome of each run, in the order
-// of the catalogue. Unlike [Test] it has no subtests, logs nothing, and fails the test only if the runs are not possible: what an outcome
-// is worth is for the caller to say. It takes the options of Run.
+// of the catalogue. After them it plays all runs of more. Unlike [Test] it has no subtests, logs nothing, and fails the test only if the
+// runs are not possible: what an outcome is worth is for the caller to say. It takes the options of Run.
 //
 // The runs take place in worker processes, like those of Test. In a worker for a later call, Played returns nil.
-func Played(t *testing.T, newLock clients.New, opts ...Option) []*play.Outcome {
+func Played(t *testing.T, newLock clients.New, more []*script.Scenario, opts ...Option) []*play.Outcome {
 	t.Helper()
 	call := enter(t, newLock)
 	if call == "" {
@@ -25,6 +26,13 @@ func Played(t *testing.T, newLock clients.New, opts ...Option) []*play.Outcome {
 	trials, err := o.trials(t.Name(), newLock)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, page := range more {
+		var of []trial
+		for _, r := range page.Runs {
+			of = o.addRun(of, page, r, t.Name(), newLock)
+		}
+		trials = append(trials, of...)
 	}
 	if trials, _, err = o.possible(trials); err != nil {
 		t.Fatal(err)

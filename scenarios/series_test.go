@@ -11,6 +11,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
+	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
@@ -110,6 +111,7 @@ func forget() {
 
 // A run in a series comes out as it does alone, to the byte, whatever was played before it.
 func TestSeriesIsLikeRunsAlone(t *testing.T) {
+	draws.EveryOther(t, 0)
 	if testing.Short() {
 		t.Skip("plays every run four times and more")
 	}

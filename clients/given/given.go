@@ -5,6 +5,7 @@ package given
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -43,6 +44,16 @@ func End(ctx context.Context, env clients.Env, name, token string, asked time.Ti
 // Release deletes the key on a node if it still has the token. Otherwise the error wraps [clients.ErrNotHeld].
 func Release(ctx context.Context, node *redis.Client, name, token string) error {
 	return parts.Held(parts.ReleaseOn(ctx, node, name, token))
+}
+
+// SetOn sets the key on a node, with a TTL, unless the key exists: then the error wraps [clients.ErrNotAcquired]. Other errors are those
+// of go-redis.
+func SetOn(ctx context.Context, node *redis.Client, name, token string, ttl time.Duration) error {
+	err := parts.Set(name, token, ttl)(ctx, 0, node)
+	if errors.Is(err, ErrTaken) {
+		return fmt.Errorf("%w: %w", clients.ErrNotAcquired, err)
+	}
+	return err
 }
 
 // ErrTaken is the answer of a node that has the key of another client.

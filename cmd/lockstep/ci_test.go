@@ -333,6 +333,7 @@ func TestStepSummary(t *testing.T) {
 
 // The commands in docs/ci.md work in their order. Those of its workflows are among them.
 func TestCIPage(t *testing.T) {
+	everyOther(t, 1)
 	if testing.Short() {
 		t.Skip("plays the catalogue several times")
 	}

@@ -53,7 +53,7 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/scenarios":         {history, sim, wasm, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
 		reader:                       {history, "lockstep/clients", "lockstep/checker", explorer, claims, play, script, search},
 		given:                        {"lockstep/clients", "lockstep/clients/internal/parts"},
-		lesson:                       {"lockstep/clients", given, "lockstep/checker", "lockstep/reports", explorer, files, fields, "lockstep/scenarios", script, play},
+		lesson:                       {history, "lockstep/clients", given, "lockstep/checker", "lockstep/reports", explorer, files, fields, "lockstep/scenarios", script, play},
 		pack:                         {lesson, fields},
 		"lockstep/reports/course":    {"lockstep/checker", "lockstep/reports", explorer, "lockstep/reports/debate", lesson, pack},
 		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", playground, "lockstep/reports/course", "lockstep/scenarios", claims, reader, "lockstep/clients/libraries", files, script, play, search},

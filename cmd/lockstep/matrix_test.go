@@ -80,6 +80,9 @@ func TestMatrixIsFull(t *testing.T) {
 
 // docs/matrix.md is what the program prints.
 func TestMatrixPage(t *testing.T) {
+	if !*rewrite {
+		everyOther(t, 1)
+	}
 	if testing.Short() {
 		t.Skip("plays every run with every library")
 	}
@@ -164,6 +167,9 @@ func sweepsOf(t *testing.T) []string {
 
 // The sweeps in docs/matrix.md are what the program prints. The test checks another one each day, because all of them take minutes.
 func TestMatrixPageSweeps(t *testing.T) {
+	if !*rewrite {
+		everyOther(t, 0)
+	}
 	if testing.Short() {
 		t.Skip("plays some thousand runs of libraries")
 	}

@@ -6,12 +6,15 @@
 //	exercise: TITLE
 //	like: LOCK            the lock with which the student's is compared; see scenarios.Like
 //	file: FUNCTION        what the student writes in lock.go
-//	without: FUNCTIONS    of package given, which a solution must not use; can be left out
+//	with: FUNCTIONS       of package given, which a solution may use
 //	idea:                 what the exercise is about
 //	task:                 what the function must do, in paragraphs
-//	story: RUN POINTS     a run that has points of its own, and below it a hint for a lock that fails it
-//	rest: POINTS          the points for all runs, and below it a hint
+//	story: RUN POINTS PROPERTY   a run of the catalogue that has points of its own, and below it a hint for a lock that violates
+//	                             the property in it; several properties have commas in between
+//	hint: PROPERTY               a hint for other violations of the property
+//	answer: NAME POINTS          a file in the directory answers; see [Answer]
+//	rest: POINTS                 the points for all runs
 //
-// The points for all runs are lost by and by: each run that fails costs [PerRun] of them. lockstep course writes the lab;
+// Each run of the catalogue that fails costs [PerRun] of the points for all runs. lockstep course writes the lab;
 // lockstep/scenarios/course/pack has its files.
 package course

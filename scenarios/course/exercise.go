@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/scenarios/internal/fields"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 // An Exercise is a task, and how its solutions are judged.
@@ -20,12 +23,14 @@ type Exercise struct {
 	Title   string
 	Like    string
 	Hole    string   // the function that the student writes
-	Without []string // functions of package given that a solution must not use
+	With    []string // the functions of package given that a solution may use
 	Idea    string
 	Task    []string // its paragraphs
 	Stories []Story
+	Answers []Answer
 	Rest    int // points for all runs
-	Hint    string
+	// Hints are for violations of properties that no story is about.
+	Hints map[checker.Property]string
 }
 
 // A Story is a run of the catalogue that has points of its own.
@@ -33,6 +38,7 @@ type Story struct {
 	Run    string // SCENARIO/LOCK, and /LABEL if there is one
 	Title  string // of its scenario
 	Points int
+	About  []checker.Property // of whose violation the hint is the explanation
 	Hint   string
 }
 
@@ -45,7 +51,19 @@ func (e *Exercise) Most() int {
 	for _, s := range e.Stories {
 		n += s.Points
 	}
+	for _, a := range e.Answers {
+		n += a.Points
+	}
 	return n
+}
+
+// pages are the pages of the answers.
+func (e *Exercise) pages() []*script.Scenario {
+	var all []*script.Scenario
+	for _, a := range e.Answers {
+		all = append(all, a.Page)
+	}
+	return all
 }
 
 //go:embed exercises/*.txt
@@ -71,11 +89,13 @@ var (
 		{Name: "exercise", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "like", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "file", Shape: fields.Line, Least: 1, Most: 1},
-		{Name: "without", Shape: fields.Line, Least: 0, Most: 1},
+		{Name: "with", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "idea", Shape: fields.Paragraph, Least: 1, Most: 1},
 		{Name: "task", Shape: fields.Paragraphs, Least: 1, Most: 1},
 		{Name: "story", Shape: fields.Titled, Least: 1, Most: 10},
-		{Name: "rest", Shape: fields.Titled, Least: 1, Most: 1},
+		{Name: "hint", Shape: fields.Titled, Least: 0, Most: 10},
+		{Name: "answer", Shape: fields.Line, Least: 0, Most: 10},
+		{Name: "rest", Shape: fields.Line, Least: 1, Most: 1},
 	}
 	fileName = regexp.MustCompile(`^([1-9])-[a-z]+\.txt$`)
 )
@@ -118,12 +138,10 @@ func parse(name string, data []byte) (*Exercise, error) {
 	number, _ := strconv.Atoi(m[1]) // a digit
 	e := &Exercise{
 		Number: number, Folder: strings.TrimSuffix(base, ".txt"), Title: f.Value("exercise"), Like: f.Value("like"), Hole: f.Value("file"),
-		Idea: f.Text("idea"), Task: f.Paragraphs("task"), Hint: f.Text("rest"),
+		Idea: f.Text("idea"), Task: f.Paragraphs("task"), Hints: map[checker.Property]string{},
 	}
-	for _, names := range f.Values("without") {
-		for name := range strings.FieldsSeq(names) {
-			e.Without = append(e.Without, strings.TrimPrefix(name, "given."))
-		}
+	for name := range strings.FieldsSeq(f.Value("with")) {
+		e.With = append(e.With, strings.TrimPrefix(name, "given."))
 	}
 	if _, err := clients.Find(e.Like); err != nil {
 		return nil, f.Fail("like", 0, "%w", err)
@@ -132,12 +150,18 @@ func parse(name string, data []byte) (*Exercise, error) {
 		return nil, f.Fail("rest", 0, "%w", err)
 	}
 	for i, s := range f.All("story") {
-		run, n, _ := strings.Cut(s.Value, " ")
-		story := Story{Run: run, Hint: s.Text[0]}
-		if story.Points, err = points(n); err != nil {
+		words := strings.SplitN(s.Value, " ", 3)
+		if len(words) < 3 {
+			return nil, f.Fail("story", i, "it must be RUN POINTS PROPERTY, with commas between several properties, as in release-race/single 40 owner only; cannot read %q", s.Value)
+		}
+		story := Story{Run: words[0], Hint: s.Text[0]}
+		if story.Points, err = points(words[1]); err != nil {
 			return nil, f.Fail("story", i, "%w", err)
 		}
-		scenario, id, _ := strings.Cut(run, "/")
+		if story.About, err = properties(words[2]); err != nil {
+			return nil, f.Fail("story", i, "%w", err)
+		}
+		scenario, id, _ := strings.Cut(story.Run, "/")
 		page, err := script.Find(scenario)
 		if err == nil {
 			_, err = page.FindRun(id)
@@ -148,6 +172,26 @@ func parse(name string, data []byte) (*Exercise, error) {
 		story.Title = page.Title
 		e.Stories = append(e.Stories, story)
 	}
+	for i, h := range f.All("hint") {
+		about, err := properties(h.Value)
+		if err != nil {
+			return nil, f.Fail("hint", i, "%w", err)
+		}
+		for _, p := range about {
+			e.Hints[p] = h.Text[0]
+		}
+	}
+	for i, line := range f.Values("answer") {
+		name, n, _ := strings.Cut(line, " ")
+		a := Answer{}
+		if a.Page, err = findAnswer(name); err != nil {
+			return nil, f.Fail("answer", i, "%w", err)
+		}
+		if a.Points, err = points(n); err != nil {
+			return nil, f.Fail("answer", i, "%w", err)
+		}
+		e.Answers = append(e.Answers, a)
+	}
 	return e, nil
 }
 
@@ -157,4 +201,17 @@ func points(s string) (int, error) {
 		return 0, fmt.Errorf("the points must be a number from 1 to 100, and not %q", s)
 	}
 	return n, nil
+}
+
+// properties reads the names of properties, with commas in between.
+func properties(s string) ([]checker.Property, error) {
+	var all []checker.Property
+	for name := range strings.SplitSeq(s, ",") {
+		p := checker.Property(strings.TrimSpace(name))
+		if !slices.Contains(checker.Properties(), p) {
+			return nil, history.Unknown("property", string(p), checker.Properties())
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"lockstep/sim/history"
 )
 
 // A rule names functions that a solution must not call, and says why.
@@ -29,8 +31,12 @@ func (e *Exercise) forbidden(file string) ([]string, error) {
 	rules := []rule{
 		{"time", oneOf("Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"),
 			"use the clock of the process, which is l.env.Clock in a method of the lock, and l.lock.env.Clock in one of a lease"},
+		{"context", oneOf("WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"),
+			"it counts real time, and the client is simulated; use context.WithCancel, and the clock of the process"},
 		{"lockstep/clients", func(name string) bool { return strings.HasPrefix(name, "New") }, "write the lock yourself"},
-		{"lockstep/clients/given", oneOf(e.Without...), "this is what the exercise asks you to write"},
+		{"lockstep/clients/given", func(name string) bool {
+			return !slices.Contains(e.With, name) && !slices.Contains([]string{"ErrUnsolved", "ErrTaken", "Nodes"}, name)
+		}, "of this package the exercise allows only " + history.List(e.With)},
 	}
 	files := token.NewFileSet()
 	tree, err := parser.ParseFile(files, file, nil, 0)

@@ -114,7 +114,10 @@ func (g Grader) exercise(ctx context.Context, e *Exercise, dir, out string) (*Re
 		return nil, "", err
 	}
 	void := func(why string) (*Result, string, error) {
-		grade := newGrade(e, nil, why)
+		grade, err := newGrade(e, nil, why)
+		if err != nil {
+			return nil, "", err
+		}
 		r := grade.Result()
 		return &r, grade.Report(), grade.write(ctx, out)
 	}

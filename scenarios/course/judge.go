@@ -53,7 +53,7 @@ const lockFile = "lock.go"
 func Played(t *testing.T, e *Exercise, file string, newLock clients.New) *Grade {
 	t.Helper()
 	// The clients are never guests: these would have to be compiled, which takes longer than all the rest.
-	outcomes := scenarios.Played(t, newLock, scenarios.Like(e.Like), scenarios.Guests(scenarios.GuestsNever))
+	outcomes := scenarios.Played(t, newLock, e.pages(), scenarios.Like(e.Like), scenarios.Guests(scenarios.GuestsNever))
 	if outcomes == nil {
 		return nil
 	}
@@ -65,22 +65,26 @@ func Played(t *testing.T, e *Exercise, file string, newLock clients.New) *Grade 
 	if slices.ContainsFunc(outcomes, unsolved) {
 		void = fmt.Sprintf("This exercise is not solved yet. Write the function %s in %s/%s, in the place of given.ErrUnsolved.", e.Hole, e.Folder, lockFile)
 	}
-	return newGrade(e, outcomes, void)
+	g, err := newGrade(e, outcomes, void)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 // A Grade is what a lock got for an exercise.
 type Grade struct {
 	Exercise *Exercise
 	Void     string // why there are no points, whatever the runs show; empty if the runs decide
-	Rows     []Row  // one for each story, in their order, and one for all runs
+	Rows     []Row  // one for each story, one for all runs, and one for each answer
 }
 
 // A Row is a part of a grade.
 type Row struct {
-	Name, Title  string // the run, or "all runs", and what it is about
+	Name, Title  string // the run, or "all runs", and what it is about or what it requires
 	Points, Most int
 	What, Hint   string        // what happened, in a sentence or two, and what to do about it, if points are missing
-	Outcome      *play.Outcome // of the run; nil for all runs
+	Outcome      *play.Outcome // of the run; for all runs, of the first that fails and has no row of its own
 }
 
 // Points are all points of a grade.
@@ -92,33 +96,72 @@ func (g *Grade) Points() int {
 	return n
 }
 
-// newGrade counts the points.
-func newGrade(e *Exercise, outcomes []*play.Outcome, void string) *Grade {
+// newGrade counts the points. Without outcomes there must be a reason.
+func newGrade(e *Exercise, outcomes []*play.Outcome, void string) (*Grade, error) {
 	g := &Grade{Exercise: e, Void: void}
-	for _, s := range e.Stories {
-		r := Row{Name: s.Run, Title: s.Title, Most: s.Points, Hint: s.Hint, What: "The lock was not played in this run."}
-		if i := slices.IndexFunc(outcomes, func(o *play.Outcome) bool { return o.Name() == s.Run }); i >= 0 {
+	row := func(name, title string, points int, outcomes []*play.Outcome) *Row {
+		r := Row{Name: name, Title: title, Most: points, What: "The lock was not played in this run."}
+		if i := slices.IndexFunc(outcomes, func(o *play.Outcome) bool { return o.Name() == name }); i >= 0 {
 			r.Outcome, r.What = outcomes[i], happened(outcomes[i])
 		}
-		g.Rows = append(g.Rows, r.counted(s.Points, void))
+		g.Rows = append(g.Rows, r)
+		return &g.Rows[len(g.Rows)-1]
 	}
-	return &Grade{e, void, append(g.Rows, e.all(outcomes).counted(e.Rest, void))}
+	catalogue, answers := outcomes, outcomes
+	if len(outcomes) > 0 {
+		n := len(outcomes) - len(e.Answers)
+		catalogue, answers = outcomes[:n], outcomes[n:]
+	}
+	for _, s := range e.Stories {
+		r := row(s.Run, s.Title, s.Points, catalogue)
+		r.Hint = e.hint(r.Outcome, s)
+	}
+	g.Rows = append(g.Rows, e.all(catalogue))
+	for _, a := range e.Answers {
+		r := row(a.Page.Name+"/"+a.Page.Runs[0].Lock, a.Page.Title, a.Points, answers)
+		if r.Outcome == nil || r.Outcome.History == nil {
+			continue
+		}
+		right, err := a.right()
+		if err != nil {
+			return nil, err
+		}
+		r.What = differ(right, r.Outcome.History)
+	}
+	said := map[string]string{} // by what happened, the row that says it
+	for i := range g.Rows {
+		r := &g.Rows[i]
+		switch first := said[r.What]; {
+		case void != "":
+			r.Points, r.What, r.Hint = 0, "", ""
+		case r.What == "" && r.Points == 0:
+			r.Points, r.Hint = r.Most, ""
+		case first != "" && r.Outcome != nil:
+			r.What = "The same as in " + first + "."
+		default:
+			said[r.What] = r.Name
+		}
+	}
+	return g, nil
 }
 
-// counted gives the points of a row if nothing is wrong with it. Some are lost if the row says so already.
-func (r Row) counted(points int, void string) Row {
-	switch {
-	case void != "":
-		r.Points, r.What, r.Hint = 0, "", ""
-	case r.What == "":
-		r.Points, r.Hint = points, ""
+// hint returns the hint for a run that breaks a property: that of the story if it is about the property, otherwise that of the exercise.
+func (e *Exercise) hint(o *play.Outcome, s Story) string {
+	if o == nil || o.Standing() != play.Broke {
+		return ""
 	}
-	return r
+	for _, b := range o.Broken() {
+		if slices.Contains(s.About, b.Property) {
+			return s.Hint
+		}
+	}
+	return e.Hints[o.Broken()[0].Property]
 }
 
 // all is the row about all runs.
 func (e *Exercise) all(outcomes []*play.Outcome) Row {
-	var failing []string
+	var failing []*play.Outcome
+	var names []string
 	runs := 0
 	for _, o := range outcomes {
 		if o.Standing() == play.NotApplicable {
@@ -126,20 +169,28 @@ func (e *Exercise) all(outcomes []*play.Outcome) Row {
 		}
 		runs++
 		if o.Failed() {
-			failing = append(failing, o.Name())
+			failing, names = append(failing, o), append(names, o.Name())
 		}
 	}
-	r := Row{Name: "all runs", Most: e.Rest, Hint: e.Hint, Title: fmt.Sprintf("All %d runs for a lock of this kind, including those above.", runs)}
+	r := Row{Name: "all runs", Most: e.Rest, Title: "All runs for a lock of this kind, including those above."}
 	if len(failing) == 0 {
 		return r
 	}
 	const most = 5
-	list := strings.Join(failing[:min(most, len(failing))], ", ")
-	if n := len(failing) - most; n > 0 {
+	list := strings.Join(names[:min(most, len(names))], ", ")
+	if n := len(names) - most; n > 0 {
 		list += fmt.Sprintf(", and %d more", n)
 	}
 	r.Points = max(0, e.Rest-PerRun*len(failing))
-	r.What = fmt.Sprintf("%d of them failed, and each costs %d points: %s.", len(failing), PerRun, list)
+	r.What = fmt.Sprintf("%d of %d runs failed, and each costs %d points: %s.", len(failing), runs, PerRun, list)
+	others := slices.DeleteFunc(failing, func(o *play.Outcome) bool {
+		return slices.ContainsFunc(e.Stories, func(s Story) bool { return s.Run == o.Name() })
+	})
+	if len(others) > 0 {
+		r.Outcome = others[0]
+		r.What += fmt.Sprintf(" In %s: %s", r.Outcome.Name(), happened(r.Outcome))
+		r.Hint = e.hint(r.Outcome, Story{})
+	}
 	return r
 }
 
@@ -166,7 +217,7 @@ func happened(o *play.Outcome) string {
 		b := o.Broken()[0]
 		text := fmt.Sprintf("%s is violated: %s.", b.Property, strings.TrimSuffix(b.What, "."))
 		if b.Assumption == checker.None {
-			return text + " Nothing but the lock is to blame."
+			return text + " No assumption is broken, so the lock is at fault."
 		}
 		return text + fmt.Sprintf(" The run also breaks the assumption %s, but a correct lock copes with that here.", b.Assumption)
 	case s == play.NotApplicable:

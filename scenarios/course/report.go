@@ -59,7 +59,9 @@ func (r Row) Page() string {
 	return r.pageName()
 }
 
-func (r Row) pageName() string { return strings.ReplaceAll(r.Name, "/", "-") + ".html" }
+func (r Row) pageName() string {
+	return strings.NewReplacer("/", "-", " ", "-").Replace(r.Name) + ".html"
+}
 
 // wrap breaks a text into lines, each indented.
 func wrap(text string, indent int) string {

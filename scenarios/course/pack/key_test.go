@@ -6,6 +6,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/scenarios/course"
+	expiryAnyError "lockstep/scenarios/course/pack/key/1-expiry/any-error"
 	expiryIgnoresRefusal "lockstep/scenarios/course/pack/key/1-expiry/ignores-refusal"
 	expiryLooksFirst "lockstep/scenarios/course/pack/key/1-expiry/looks-first"
 	expiryNoTtl "lockstep/scenarios/course/pack/key/1-expiry/no-ttl"
@@ -13,20 +14,26 @@ import (
 	expiryRight "lockstep/scenarios/course/pack/key/1-expiry/right"
 	expirySeconds "lockstep/scenarios/course/pack/key/1-expiry/seconds"
 	expiryTwoCommands "lockstep/scenarios/course/pack/key/1-expiry/two-commands"
+	releaseAnyError "lockstep/scenarios/course/pack/key/2-release/any-error"
 	releaseByClock "lockstep/scenarios/course/pack/key/2-release/by-clock"
 	releaseDel "lockstep/scenarios/course/pack/key/2-release/del"
 	releaseGetThenDel "lockstep/scenarios/course/pack/key/2-release/get-then-del"
+	releaseIgnoresAnswer "lockstep/scenarios/course/pack/key/2-release/ignores-answer"
 	releaseMulti "lockstep/scenarios/course/pack/key/2-release/multi"
 	releaseNothing "lockstep/scenarios/course/pack/key/2-release/nothing"
 	releaseRight "lockstep/scenarios/course/pack/key/2-release/right"
+	deadlineEndedCtx "lockstep/scenarios/course/pack/key/3-deadline/ended-ctx"
 	deadlineFromTheAnswer "lockstep/scenarios/course/pack/key/3-deadline/from-the-answer"
+	deadlineKeepsKey "lockstep/scenarios/course/pack/key/3-deadline/keeps-key"
 	deadlineNoCheck "lockstep/scenarios/course/pack/key/3-deadline/no-check"
 	deadlineNoEnd "lockstep/scenarios/course/pack/key/3-deadline/no-end"
 	deadlinePackageTime "lockstep/scenarios/course/pack/key/3-deadline/package-time"
 	deadlineRight "lockstep/scenarios/course/pack/key/3-deadline/right"
 	deadlineWallClock "lockstep/scenarios/course/pack/key/3-deadline/wall-clock"
+	redlockChecksTtl "lockstep/scenarios/course/pack/key/4-redlock/checks-ttl"
 	redlockFromTheAnswer "lockstep/scenarios/course/pack/key/4-redlock/from-the-answer"
 	redlockHalf "lockstep/scenarios/course/pack/key/4-redlock/half"
+	redlockNo2ms "lockstep/scenarios/course/pack/key/4-redlock/no-2ms"
 	redlockNoCleanUp "lockstep/scenarios/course/pack/key/4-redlock/no-clean-up"
 	redlockNoDeadline "lockstep/scenarios/course/pack/key/4-redlock/no-deadline"
 	redlockNoDrift "lockstep/scenarios/course/pack/key/4-redlock/no-drift"
@@ -54,6 +61,7 @@ import (
 // solutions are the locks of the key, by the folders of their exercises.
 var solutions = map[string]map[string]clients.New{
 	"1-expiry": {
+		"any-error":       expiryAnyError.New,
 		"right":           expiryRight.New,
 		"ignores-refusal": expiryIgnoresRefusal.New,
 		"looks-first":     expiryLooksFirst.New,
@@ -63,14 +71,18 @@ var solutions = map[string]map[string]clients.New{
 		"two-commands":    expiryTwoCommands.New,
 	},
 	"2-release": {
-		"right":        releaseRight.New,
-		"by-clock":     releaseByClock.New,
-		"del":          releaseDel.New,
-		"get-then-del": releaseGetThenDel.New,
-		"multi":        releaseMulti.New,
-		"nothing":      releaseNothing.New,
+		"ignores-answer": releaseIgnoresAnswer.New,
+		"any-error":      releaseAnyError.New,
+		"right":          releaseRight.New,
+		"by-clock":       releaseByClock.New,
+		"del":            releaseDel.New,
+		"get-then-del":   releaseGetThenDel.New,
+		"multi":          releaseMulti.New,
+		"nothing":        releaseNothing.New,
 	},
 	"3-deadline": {
+		"ended-ctx":       deadlineEndedCtx.New,
+		"keeps-key":       deadlineKeepsKey.New,
 		"right":           deadlineRight.New,
 		"from-the-answer": deadlineFromTheAnswer.New,
 		"no-check":        deadlineNoCheck.New,
@@ -79,6 +91,8 @@ var solutions = map[string]map[string]clients.New{
 		"wall-clock":      deadlineWallClock.New,
 	},
 	"4-redlock": {
+		"no-2ms":          redlockNo2ms.New,
+		"checks-ttl":      redlockChecksTtl.New,
 		"right":           redlockRight.New,
 		"from-the-answer": redlockFromTheAnswer.New,
 		"half":            redlockHalf.New,

@@ -26,3 +26,11 @@ func Seldom(t testing.TB, part, parts uint64) {
 		t.Skipf("with -short this runs on one day in %d", parts)
 	}
 }
+
+// EveryOther makes a test run on every other day: those of part 0 and of part 1 take turns. With -all-draws nothing is skipped.
+func EveryOther(t testing.TB, part uint64) {
+	t.Helper()
+	if !Due(part, 2) {
+		t.Skip("this runs on every other day, and with -all-draws")
+	}
+}

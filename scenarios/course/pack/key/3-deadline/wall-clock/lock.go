@@ -14,13 +14,17 @@ func New(env clients.Env) clients.Locker { return &lock{env} }
 
 type lock struct{ env clients.Env }
 
-// Acquire takes the lock with this name for ttl. It uses set, and returns a lease whose field until is the time from which on the owner
-// must not rely on the lock. The clock is l.env.Clock: l.env.Clock.Now() is its time. If the answer of the node comes so late that the
-// lease is over, Acquire gives the key back and returns clients.ErrNotAcquired.
+// Acquire takes the lock with this name for ttl. It draws a token (given.Token), and sets the key on the node:
+//
+//	err := given.SetOn(ctx, l.env.Nodes[0], name, token, ttl)
+//
+// If that fails, Acquire returns the error. Otherwise it returns a lease whose field until is the time from which on the owner must not
+// rely on the lock, by l.env.Clock. If the answer of the node comes so late that the lease is over, Acquire deletes the key, and returns
+// clients.ErrNotAcquired.
 func (l *lock) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
 	token := given.Token(l.env.Rand)
 	asked := l.env.Wall.Now() // the wall clock may jump
-	if err := l.set(ctx, name, token, ttl); err != nil {
+	if err := given.SetOn(ctx, l.env.Nodes[0], name, token, ttl); err != nil {
 		return nil, err
 	}
 	won := &lease{lock: l, name: name, token: token, until: asked.Add(ttl)}
@@ -29,15 +33,6 @@ func (l *lock) Acquire(ctx context.Context, name string, ttl time.Duration) (cli
 		return nil, clients.ErrNotAcquired
 	}
 	return won, nil
-}
-
-// set sets the key to the token for ttl, unless it exists: then the error is clients.ErrNotAcquired. given.Token makes a token.
-func (l *lock) set(ctx context.Context, name, token string, ttl time.Duration) error {
-	ok, err := l.env.Nodes[0].SetNX(ctx, name, token, ttl).Result()
-	if err == nil && !ok {
-		return clients.ErrNotAcquired
-	}
-	return err
 }
 
 // A lease is the lock, held by one client.
