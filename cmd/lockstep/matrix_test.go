@@ -80,7 +80,7 @@ func TestMatrixIsFull(t *testing.T) {
 
 // docs/matrix.md is what the program prints.
 func TestMatrixPage(t *testing.T) {
-	if !*rewrite {
+	if !*rewriteReadme {
 		everyOther(t, 1)
 	}
 	if testing.Short() {
@@ -167,7 +167,7 @@ func sweepsOf(t *testing.T) []string {
 
 // The sweeps in docs/matrix.md are what the program prints. The test checks another one each day, because all of them take minutes.
 func TestMatrixPageSweeps(t *testing.T) {
-	if !*rewrite {
+	if !*rewriteReadme {
 		everyOther(t, 0)
 	}
 	if testing.Short() {
