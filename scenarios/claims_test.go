@@ -60,8 +60,8 @@ func TestClaimOfComparing(t *testing.T) {
 	}
 	for _, c := range argument(t).Claims {
 		for _, e := range c.Evidence {
-			if c.ID == "13b" && !compares[e.Run] {
-				t.Errorf("claim 13b, %q, rests on %s, which does not compare", c.Text, e.Run)
+			if c.ID == "17b" && !compares[e.Run] {
+				t.Errorf("claim 17b, %q, rests on %s, which does not compare", c.Text, e.Run)
 			}
 		}
 	}

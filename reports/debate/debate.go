@@ -354,6 +354,19 @@ type deciding struct {
 	Claims     []*claimView
 }
 
+// ID is the anchor of the explanation of the assumption.
+func (d deciding) ID() string {
+	return "assumption-" + strings.ReplaceAll(string(d.Assumption), " ", "-")
+}
+
+// Name is the name of the assumption.
+func (d deciding) Name() string {
+	if d.Assumption == checker.None {
+		return "none of these assumptions"
+	}
+	return string(d.Assumption)
+}
+
 // A promise is a promise of a lock, with its meaning.
 type promise struct {
 	checker.Property
@@ -381,7 +394,7 @@ func (s *site) Promises() []promise {
 // promiseMeaning says what each promise of a lock means.
 var promiseMeaning = map[checker.Property]string{
 	checker.LeaseExclusion:    "At no moment do two clients hold the lock.",
-	checker.ResourceExclusion: "The resource accepts no write under a lease once a newer one has been granted.",
+	checker.ResourceExclusion: "The resource accepts no write under a lease once a newer one has been granted: no late write of a former holder.",
 	checker.ExpiredOnReturn:   "No client is given a lease that has already ended.",
 	checker.NoLostUpdate:      "No acknowledged change is overwritten by a client that had not seen it.",
 	checker.OwnerOnly:         "No client touches a key that stands for another client's lease while that lease lasts.",

@@ -240,7 +240,7 @@ func TestDebateProse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"see {13a}, or `SET`":   `see <a href="tokens.html#claim-13a">claim&nbsp;13a</a>, or <code>SET</code>`,
+		"see {17a}, or `SET`":   `see <a href="tokens.html#claim-17a">claim&nbsp;17a</a>, or <code>SET</code>`,
 		"*this* <b> & \"that\"": "<em>this</em> &lt;b&gt; &amp; &#34;that&#34;",
 	} {
 		if got, err := s.prose(text); err != nil || string(got) != want {

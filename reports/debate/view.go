@@ -2,6 +2,7 @@ package debate
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"regexp"
@@ -131,7 +132,7 @@ func (c *claimView) Tally() string {
 		parts = append(parts, "kept in "+inRuns(kept))
 	}
 	if figures > 0 {
-		parts = append(parts, reports.Count(figures, "figure"))
+		parts = append(parts, reports.Count(figures, "measurement"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -162,17 +163,19 @@ type alike struct{ Run, As *runView }
 // BrokenText names the assumptions that the violations broke.
 func (c *claimView) BrokenText() string {
 	var all []string
+	for _, a := range c.Breaks() {
+		all = append(all, a.Name())
+	}
+	return cmp.Or(strings.Join(all, ", "), "nothing was violated")
+}
+
+// Breaks are the assumptions that the violations broke.
+func (c *claimView) Breaks() []deciding {
+	var all []deciding
 	for _, a := range c.Broken {
-		if a == checker.None {
-			all = append(all, "none of these assumptions")
-		} else {
-			all = append(all, string(a))
-		}
+		all = append(all, deciding{Assumption: a, Meaning: assumptionMeaning[a]})
 	}
-	if len(all) == 0 {
-		return "nothing was violated"
-	}
-	return strings.Join(all, ", ")
+	return all
 }
 
 // A speaker is somebody who makes a claim, in one source or in several.

@@ -22,7 +22,7 @@
 // "ttl ?" is the TTL.
 //
 // An ANSWER is PROPERTY ok, PROPERTY violated, PROPERTY violated: ASSUMPTION, or a QUANTITY that the run reports. In text, {10} is a link to
-// claim 10, `SET` is code, and *this* is stressed. A file is named after the number of its claim and some words: 10-pause.txt; 13a and 13b
+// claim 10, `SET` is code, and *this* is stressed. A file is named after the number of its claim and some words: 10-pause.txt; 17a and 17b
 // answer each other. Longer text stands below its field, indented.
 package claims
 

@@ -3,6 +3,7 @@ package reader
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 )
 
@@ -56,9 +58,10 @@ func TestQuantities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, c := range menu(t).Claims {
+	for _, c := range menu(t).Claims {
 		unused := map[string]bool{}
-		for _, q := range a.Claims[n].Vary {
+		at := slices.IndexFunc(a.Claims, func(of claims.Claim) bool { return of.ID == c.ID })
+		for _, q := range a.Claims[at].Vary {
 			unused[q.What] = true
 		}
 		for _, r := range c.Runs {
