@@ -66,7 +66,11 @@ func newBrowser(t *testing.T) *browser {
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	limit := 2 * time.Minute
+	if *allDraws {
+		limit = 2 * time.Hour
+	}
+	ctx, cancel = context.WithTimeout(ctx, limit)
 	t.Cleanup(cancel)
 	b := &browser{t: t, ctx: ctx, seen: make(chan string, 100)}
 	note := func(format string, args ...any) {

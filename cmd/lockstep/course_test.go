@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A course is the same each time. From a copy of its lab, without any module and without a network, the exercises compile as they are handed
@@ -34,6 +37,20 @@ func TestCourse(t *testing.T) {
 	if m := regexp.MustCompile(`(?:\s(?:src|href)=|url\().*`).FindString(slides); m != "" || !strings.Contains(slides, "default-src &#39;none&#39;") {
 		t.Errorf("the slides need something outside: %q, or have no policy", m)
 	}
+	b := newBrowser(t)
+	b.visit("file://" + filepath.Join(dir, "slides.html"))
+	at := func(slide int) { // is at the top of the window
+		b.until(fmt.Sprintf(`Math.abs(document.querySelectorAll("section")[%d].getBoundingClientRect().top) < 2`, slide-1))
+	}
+	at(1)
+	b.press(kb.ArrowRight, kb.PageDown)
+	at(3)
+	b.press(kb.ArrowLeft)
+	at(2)
+	b.press(kb.Home, kb.ArrowLeft) // there is nothing before the first
+	at(1)
+	b.press(kb.End)
+	at(strings.Count(slides, "<section"))
 	lab := filepath.Join(t.TempDir(), "copy")
 	if err := os.CopyFS(lab, os.DirFS(filepath.Join(dir, "lab"))); err != nil {
 		t.Fatal(err)
@@ -56,7 +73,7 @@ func TestCourse(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := run("test", "./2-release", "-results=results")
-	if !strings.Contains(out, "Exercise 2, A client releases only its own lock: 45 of 100 points") {
+	if !strings.Contains(out, "Exercise 2, A client releases only its own lock: 50 of 100 points") {
 		t.Errorf("the solution does not get its points:\n%s", out)
 	}
 	read(t, filepath.Join(lab, "2-release", "results", "release-race-single.html"))
@@ -65,10 +82,10 @@ func TestCourse(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(submissions, "ann"), os.DirFS(filepath.Join(dir, "instructor", "key", "2-get-then-del"))); err != nil {
 		t.Fatal(err)
 	}
-	if out := run("run", "./grade", "-out", results, submissions); !strings.Contains(out, "[0 45 0 0 0 0] = 45 of 600 points") {
+	if out := run("run", "./grade", "-out", results, submissions); !strings.Contains(out, "[0 50 0 0 0 0] = 50 of 600 points") {
 		t.Errorf("the grader prints\n%s", out)
 	}
-	if got, want := read(t, filepath.Join(results, "grades.csv")), "ann,0,45,0,0,0,0,45\n"; !strings.HasSuffix(got, want) {
+	if got, want := read(t, filepath.Join(results, "grades.csv")), "ann,0,50,0,0,0,0,50\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("grades.csv is\n%s\nwant a line %s", got, want)
 	}
 	graded, own := read(t, filepath.Join(results, "ann", "2-release", "results.json")), read(t, filepath.Join(lab, "2-release", "results", "results.json"))
