@@ -83,9 +83,24 @@ func Delete(name, token string) func(context.Context, *redis.Client) error {
 	return func(ctx context.Context, node *redis.Client) error { return remove(ctx, 0, node) }
 }
 
-// Retry calls attempt until it succeeds, three times at most, with a random delay in between.
+// Retry calls attempt until it succeeds, three times at most, with a random delay in between. An attempt must return a lease, or an error
+// that wraps [clients.ErrNotAcquired]; if one returns anything else, the error of Retry says so, and wraps nothing.
 func (n *Nodes) Retry(ctx context.Context, attempt func() (clients.Lease, error)) (clients.Lease, error) {
-	return n.redlock.Retry(ctx, attempt)
+	var wrong error
+	lease, err := n.redlock.Retry(ctx, func() (clients.Lease, error) {
+		lease, err := attempt()
+		switch {
+		case err != nil && !errors.Is(err, clients.ErrNotAcquired):
+			wrong = fmt.Errorf("attempt returned an error that is not clients.ErrNotAcquired: %v", err)
+		case err != nil && lease != nil:
+			wrong = fmt.Errorf("attempt returned a lease with the error %v", err)
+		}
+		return lease, err
+	})
+	if err != nil && wrong != nil {
+		return nil, wrong
+	}
+	return lease, err
 }
 
 // Released judges the answers to [Delete]: it is an error if a majority has not answered, or if no node had the key.

@@ -55,7 +55,7 @@ func TestImportsPointDown(t *testing.T) {
 		given:                        {"lockstep/clients", "lockstep/clients/internal/parts"},
 		lesson:                       {history, "lockstep/clients", given, "lockstep/checker", "lockstep/reports", explorer, files, fields, "lockstep/scenarios", script, play},
 		pack:                         {lesson, fields},
-		"lockstep/reports/course":    {"lockstep/checker", "lockstep/reports", explorer, "lockstep/reports/debate", lesson, pack},
+		"lockstep/reports/course":    {history, "lockstep/checker", "lockstep/reports", explorer, "lockstep/reports/debate", lesson, pack},
 		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", playground, "lockstep/reports/course", "lockstep/scenarios", claims, reader, "lockstep/clients/libraries", files, script, play, search},
 
 		"lockstep/clients/internal/redlock":  {},

@@ -16,6 +16,7 @@ import (
 	"lockstep/reports/explorer"
 	"lockstep/scenarios/course"
 	"lockstep/scenarios/course/pack"
+	"lockstep/sim/history"
 )
 
 // A Course is what the pages need.
@@ -181,7 +182,7 @@ func (c Course) pages(keys []key) ([]debate.File, error) {
 
 // lab writes the lab, without the module.
 func (c Course) lab(keys []key) ([]debate.File, error) {
-	t, err := text.New("").Funcs(text.FuncMap{"wrap": func(s string) string { return strings.Join(reports.Wrap(s, 100), "\n") }}).Parse(labText)
+	t, err := text.New("").Funcs(text.FuncMap{"list": given, "wrap": func(s string) string { return strings.Join(reports.Wrap(s, 100), "\n") }}).Parse(labText)
 	if err != nil {
 		return nil, err
 	}
@@ -227,4 +228,13 @@ func submissions(keys []key) []debate.File {
 		}
 	}
 	return files
+}
+
+// given lists functions of package given, as code.
+func given(names []string) string {
+	var all []string
+	for _, n := range names {
+		all = append(all, "`given."+n+"`")
+	}
+	return history.List(all)
 }

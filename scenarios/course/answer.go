@@ -1,6 +1,7 @@
 package course
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"regexp"
@@ -107,6 +108,8 @@ func differInOperations(right, got *history.History) string {
 			return fmt.Sprintf("%s came instead of the %s of %s.", what, w.Op, w.Process)
 		case w.Kind != h.Kind || sentinel(w) != sentinel(h):
 			return fmt.Sprintf("%s returned %s, and should have returned %s.", what, returned(h), required(w))
+		case w.Kind == history.Info && !slices.ContainsFunc(causes, func(c string) bool { return strings.Contains(h.Error, c) }):
+			return fmt.Sprintf("%s returned %s, and should have returned %s.", what, returned(h), required(w))
 		case w.Kind == history.OK && w.Op == history.Acquire && w.Lease != h.Lease:
 			return fmt.Sprintf("%s gave %s, and should have given %s.", what, h.Lease, w.Lease)
 		case w.Kind != history.Fail && w.differInEnd(h):
@@ -115,6 +118,9 @@ func differInOperations(right, got *history.History) string {
 	}
 	return ""
 }
+
+// causes are the words in the errors of go-redis that the answers bring about.
+var causes = []string{"timeout", "deadline", "refused", "reset", "EOF", "closed", "NOREPLICAS"}
 
 // sentinel is the error by which a lock says that an operation did not happen; empty if there is none.
 func sentinel(e operation) string {
@@ -161,17 +167,29 @@ func ends(until time.Duration) string {
 	return "ends at " + history.Seconds(until)
 }
 
-// A key is what became of a key on a node, for one lease.
+// A key is what became of a key on a node. A key of the lock belongs to a lease; others belong to none.
 type key struct {
-	node, lease string
-	changes     []string      // the words for them, the first of which is set
-	ttl, age    time.Duration // what the node was told, and how long it kept the key
-	set         time.Duration
+	node, name, lease string
+	changes           []change
+}
+
+// A change is something that happened to a key.
+type change struct {
+	op       string        // the word for it; the first is set
+	age, ttl time.Duration // since the key was set; and what it has to live if the change says so
+	at       time.Duration
+}
+
+func (k key) String() string {
+	if k.lease == "" {
+		return fmt.Sprintf("the key %s on %s", k.name, k.node)
+	}
+	return fmt.Sprintf("the key of %s on %s", k.lease, k.node)
 }
 
 var lockNode = regexp.MustCompile(`^n[1-9]$`)
 
-// keysOf returns what became of the keys of the clients until the end of their lanes, sorted by node, and by lease.
+// keysOf returns what became of the keys of the clients until the end of their lanes, sorted by node, name and lease.
 func keysOf(h *history.History) []key {
 	var all []key
 	// At the end of the lanes the network heals, and requests arrive for which nobody waits any more.
@@ -182,45 +200,79 @@ func keysOf(h *history.History) []key {
 		}
 	}
 	for _, e := range h.Events[:over] {
+		if e.Kind != history.State || !lockNode.MatchString(e.Process) {
+			continue
+		}
 		lease := e.Lease
 		if e.Op != history.Set {
 			lease = e.Owner
 		}
-		if e.Kind != history.State || e.Key != play.LockName || !lockNode.MatchString(e.Process) || history.Client(lease) == "probe" {
-			continue
+		if e.Key != play.LockName {
+			lease = ""
 		}
-		i := slices.IndexFunc(all, func(k key) bool { return k.node == e.Process && k.lease == lease })
+		i := slices.IndexFunc(all, func(k key) bool { return k.node == e.Process && k.name == e.Key && k.lease == lease })
 		if i < 0 {
 			i = len(all)
-			all = append(all, key{node: e.Process, lease: lease, set: e.At, ttl: history.NoEnd})
+			all = append(all, key{node: e.Process, name: e.Key, lease: lease})
 		}
 		k := &all[i]
-		k.changes, k.age = append(k.changes, e.Op), e.At-k.set
-		if e.Op == history.Set && e.Until != history.NoEnd {
-			k.ttl = (e.Until - e.At - e.Wall).Round(time.Millisecond)
+		c := change{op: e.Op, at: e.At}
+		if e.Op == history.Set || e.Op == history.Retime || e.Op == history.Over {
+			c.ttl = history.NoEnd
+			if e.Until != history.NoEnd {
+				c.ttl = e.Until - e.At - e.Wall
+			}
 		}
+		if last := len(k.changes) - 1; last >= 0 {
+			if e.Op == history.Retime && k.changes[last].at == e.At {
+				k.changes[last].ttl = c.ttl // in one script, or in one transaction
+				continue
+			}
+			c.age = e.At - k.changes[0].at
+		}
+		k.changes = append(k.changes, c)
 	}
-	slices.SortFunc(all, func(a, b key) int { return strings.Compare(a.node+" "+a.lease, b.node+" "+b.lease) })
+	slices.SortFunc(all, func(a, b key) int {
+		return cmp.Or(strings.Compare(a.node, b.node), strings.Compare(a.name, b.name), strings.Compare(a.lease, b.lease))
+	})
 	return all
 }
 
+// differInKeys compares the keys that a right lock sets.
 func differInKeys(right, got *history.History) string {
-	const late = 100 * time.Millisecond // by how much a key may be deleted earlier or later
-	want, have := keysOf(right), keysOf(got)
-	for i, w := range want {
-		if i == len(have) || have[i].node != w.node || have[i].lease != w.lease {
-			return fmt.Sprintf("%s should have set the key on %s for %s, and has not.", history.Client(w.lease), w.node, w.lease)
+	have := keysOf(got)
+	for _, w := range keysOf(right) {
+		i := slices.IndexFunc(have, func(k key) bool { return k.node == w.node && k.name == w.name && k.lease == w.lease })
+		if i < 0 {
+			return fmt.Sprintf("A right lock sets %s, and this one has not set it.", w)
 		}
-		h := have[i]
-		switch {
-		case (w.ttl - h.ttl).Abs() > soon:
-			return fmt.Sprintf("The key of %s on %s got %s, and should have got %s.", h.lease, h.node, lasting(h.ttl), lasting(w.ttl))
-		case !slices.Equal(w.changes, h.changes), (w.age - h.age).Abs() > late:
-			return fmt.Sprintf("The key of %s on %s %s, and should %s.", h.lease, h.node, h.fate(0), w.fate(1))
+		if text := w.differ(have[i]); text != "" {
+			return strings.ToUpper(text[:1]) + text[1:]
 		}
 	}
-	if len(have) > len(want) {
-		return fmt.Sprintf("%s should not have set the key on %s for %s.", history.Client(have[len(want)].lease), have[len(want)].node, have[len(want)].lease)
+	for _, h := range have {
+		if h.name == play.LockName && !slices.ContainsFunc(keysOf(right), func(k key) bool { return k.node == h.node && k.lease == h.lease }) {
+			return fmt.Sprintf("A right lock does not set %s, and this one has set it.", h)
+		}
+	}
+	return ""
+}
+
+// differ says how what became of a key differs from what should have become of it.
+func (k key) differ(other key) string {
+	const late = 100 * time.Millisecond // by how much a key may be deleted earlier or later
+	for i, want := range k.changes {
+		switch {
+		case i == len(other.changes):
+			return fmt.Sprintf("%s is still there, and should %s.", k, want.should())
+		case want.op != other.changes[i].op, want.op == history.Delete && (want.age-other.changes[i].age).Abs() > late:
+			return fmt.Sprintf("%s %s, and should %s.", k, other.changes[i].did(), want.should())
+		case (want.ttl - other.changes[i].ttl).Abs() > soon:
+			return fmt.Sprintf("%s got %s, and should have got %s.", k, lasting(other.changes[i].ttl), lasting(want.ttl))
+		}
+	}
+	if n := len(k.changes); len(other.changes) > n && other.changes[n].op != history.Expire { // the run may have lasted longer
+		return fmt.Sprintf("%s %s, and should not have been changed after that.", k, other.changes[n].did())
 	}
 	return ""
 }
@@ -229,12 +281,12 @@ func lasting(ttl time.Duration) string {
 	if ttl == history.NoEnd {
 		return "no TTL"
 	}
-	return "a TTL of " + history.FormatDuration(ttl)
+	return "a TTL of " + history.FormatDuration(ttl.Round(10*time.Millisecond))
 }
 
 // fates are the words for what became of a key: what happened, and what should have happened.
 var fates = map[string][2]string{
-	history.Set:    {"is still there", "still be there"},
+	history.Set:    {"was set", "have been set"},
 	history.Delete: {"was deleted", "have been deleted"},
 	history.Expire: {"expired", "have expired"},
 	history.Retime: {"got another TTL", "have got another TTL"},
@@ -242,14 +294,12 @@ var fates = map[string][2]string{
 	history.Lose:   {"was lost", "have been lost"},
 }
 
-// fate says what became of a key, in the words for what happened (0) or for what should have happened (1).
-func (k key) fate(words int) string {
-	if len(k.changes) == 1 {
-		return fates[history.Set][words]
+func (c change) did() string    { return fates[c.op][0] + c.after() }
+func (c change) should() string { return fates[c.op][1] + c.after() }
+
+func (c change) after() string {
+	if c.age == 0 {
+		return ""
 	}
-	var all []string
-	for _, c := range k.changes[1:] {
-		all = append(all, fates[c][words])
-	}
-	return history.List(all) + " " + history.FormatDuration(k.age.Round(time.Millisecond)) + " after it was set"
+	return " " + history.FormatDuration(c.age.Round(10*time.Millisecond)) + " after it was set"
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/checker"
 	"lockstep/clients"
@@ -45,6 +46,9 @@ func Judge(t *testing.T, exercise int, newLock clients.New) {
 	}
 }
 
+// longestRun limits how much real time a run may take. A solution that tries again without end is found out by that.
+const longestRun = 5 * time.Second
+
 // lockFile is the file of an exercise that the student writes.
 const lockFile = "lock.go"
 
@@ -53,7 +57,7 @@ const lockFile = "lock.go"
 func Played(t *testing.T, e *Exercise, file string, newLock clients.New) *Grade {
 	t.Helper()
 	// The clients are never guests: these would have to be compiled, which takes longer than all the rest.
-	outcomes := scenarios.Played(t, newLock, e.pages(), scenarios.Like(e.Like), scenarios.Guests(scenarios.GuestsNever))
+	outcomes := scenarios.Played(t, newLock, e.pages(), scenarios.Like(e.Like), scenarios.Guests(scenarios.GuestsNever), scenarios.Limit(longestRun))
 	if outcomes == nil {
 		return nil
 	}
@@ -210,7 +214,9 @@ func unsolved(o *play.Outcome) bool {
 // happened says in a sentence or two what went wrong in a run; empty if nothing did.
 func happened(o *play.Outcome) string {
 	switch s := o.Standing(); {
-	case s == play.NotRun, s == play.Failed, s == play.TooBig:
+	case s == play.NotRun:
+		return "The lock was not played in this run, because it had not ended others."
+	case s == play.Failed, s == play.TooBig:
 		why, _, _ := strings.Cut(strings.TrimSpace(o.Report.Reason), "\n")
 		return "The run did not end: " + why
 	case s == play.Broke:
@@ -223,7 +229,7 @@ func happened(o *play.Outcome) string {
 	case s == play.NotApplicable:
 		return "The run does not apply: " + o.Inapplicable() + "."
 	case !s.Proves():
-		return fmt.Sprintf("The run shows nothing, because the dangerous situation did not arise: %s. Your lock differs from the task even before that point.", o.Unproved()[0])
+		return fmt.Sprintf("The run shows nothing, because the dangerous situation did not arise: %s. Your lock differs from the task even before that point.", strings.TrimPrefix(o.Unproved()[0], "must "))
 	}
 	return ""
 }
