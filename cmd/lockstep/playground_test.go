@@ -176,8 +176,13 @@ func tryPlayground(t *testing.T, dir string) {
 			good = a.Token
 		}
 		r := rand.New(rand.NewPCG(uint64(time.Now().Unix()/86400), 1))
+		last := ""
 		for i := range n {
 			link := hostile(r, good)
+			if link == last { // the same address again is no event
+				continue
+			}
+			last = link
 			found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf(`(async () => {
 				const waits = (ms) => new Promise((r) => setTimeout(r, ms));
 				document.getElementById("state").textContent = "";
