@@ -9,7 +9,7 @@ import (
 )
 
 // Played does in a test what [Run] does in a program: it plays a lock in the catalogue, and returns the outcome of each run, in the order
-// of the catalogue. After them it plays all runs of more. Unlike [Test] it has no subtests, logs nothing, and fails the test only if the
+// of the catalogue. Then it plays all runs of the scenarios in more, whose outcomes come last. Unlike [Test] it has no subtests, logs nothing, and fails the test only if the
 // runs are not possible: what an outcome is worth is for the caller to say. It takes the options of Run.
 //
 // The runs take place in worker processes, like those of Test. In a worker for a later call, Played returns nil.

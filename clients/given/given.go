@@ -84,7 +84,7 @@ func Delete(name, token string) func(context.Context, *redis.Client) error {
 }
 
 // Retry calls attempt until it succeeds, three times at most, with a random delay in between. An attempt must return a lease, or an error
-// that wraps [clients.ErrNotAcquired]; if one returns anything else, the error of Retry says so, and wraps nothing.
+// that wraps [clients.ErrNotAcquired]; if one returns another error, or a lease together with an error, and no attempt succeeds, the error of Retry says so, and wraps nothing.
 func (n *Nodes) Retry(ctx context.Context, attempt func() (clients.Lease, error)) (clients.Lease, error) {
 	var wrong error
 	lease, err := n.redlock.Retry(ctx, func() (clients.Lease, error) {

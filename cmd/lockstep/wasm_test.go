@@ -158,7 +158,7 @@ func outputs(t *testing.T, args ...string) (out, progress string, code int) {
 	return stdout.String(), stderr.String(), code
 }
 
-// everyOther makes a test run on every other day: those of part 0 and of part 1 take turns. With -all-draws nothing is skipped.
+// everyOther makes a test run on every other day: the tests of part 0 and those of part 1 take turns. With -all-draws nothing is skipped.
 func everyOther(t *testing.T, part int) {
 	t.Helper()
 	if !*allDraws && !today(part, 2) {

@@ -394,7 +394,7 @@ func (s *site) Promises() []promise {
 // promiseMeaning says what each promise of a lock means.
 var promiseMeaning = map[checker.Property]string{
 	checker.LeaseExclusion:    "At no moment do two clients hold the lock.",
-	checker.ResourceExclusion: "The resource accepts no write under a lease once a newer one has been granted: no late write of a former holder.",
+	checker.ResourceExclusion: "The resource accepts no write under a lease once a newer one has been granted, so it accepts no late write by a former holder.",
 	checker.ExpiredOnReturn:   "No client is given a lease that has already ended.",
 	checker.NoLostUpdate:      "No acknowledged change is overwritten by a client that had not seen it.",
 	checker.OwnerOnly:         "No client touches a key that stands for another client's lease while that lease lasts.",

@@ -15,9 +15,9 @@ import (
 	"lockstep/sim/history"
 )
 
-// An Answer is a simple run, in which a lock must do exactly what a right one does: what its operations return, when its leases end, and
-// what becomes of its keys. It is a scenario file with one run, whose title says what is required. Stories leave such mistakes
-// alone that break no property, such as an error that says too much.
+// An Answer is a simple run, in which a lock must not differ from a right one in what its operations return, when its leases end, and what
+// becomes of its keys. It is a scenario file with one run, whose title says what is required. Stories do not find mistakes
+// that violate no property, such as clients.ErrNotHeld where nobody knows whether the key is still there.
 type Answer struct {
 	Page   *script.Scenario
 	Points int
@@ -120,7 +120,7 @@ func differInOperations(right, got *history.History) string {
 }
 
 // causes are the words in the errors of go-redis that the answers bring about.
-var causes = []string{"timeout", "deadline", "refused", "reset", "EOF", "closed", "NOREPLICAS"}
+var causes = []string{"timeout", "deadline", "refused", "reset by peer", "EOF", "closed", "NOREPLICAS"}
 
 // sentinel is the error by which a lock says that an operation did not happen; empty if there is none.
 func sentinel(e operation) string {

@@ -10,7 +10,7 @@
 //	idea:                 what the exercise is about
 //	task:                 what the function must do, in paragraphs
 //	story: RUN POINTS PROPERTY   a run of the catalogue that has points of its own, and below it a hint for a lock that violates
-//	                             the property in it; several properties have commas in between
+//	                             the property in it; several properties are separated by commas
 //	hint: PROPERTY               a hint for other violations of the property
 //	answer: NAME POINTS          a file in the directory answers; see [Answer]
 //	rest: POINTS                 the points for all runs

@@ -29,7 +29,7 @@ type Exercise struct {
 	Stories []Story
 	Answers []Answer
 	Rest    int // points for all runs
-	// Hints are for violations of properties that no story is about.
+	// Hints are for violations that the hint of no story explains.
 	Hints map[checker.Property]string
 }
 
@@ -38,7 +38,7 @@ type Story struct {
 	Run    string // SCENARIO/LOCK, and /LABEL if there is one
 	Title  string // of its scenario
 	Points int
-	About  []checker.Property // of whose violation the hint is the explanation
+	About  []checker.Property // the properties whose violation the hint explains
 	Hint   string
 }
 

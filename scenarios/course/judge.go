@@ -46,7 +46,7 @@ func Judge(t *testing.T, exercise int, newLock clients.New) {
 	}
 }
 
-// longestRun limits how much real time a run may take. A solution that tries again without end is found out by that.
+// longestRun limits how much real time a run may take. It stops a solution that retries for ever.
 const longestRun = 5 * time.Second
 
 // lockFile is the file of an exercise that the student writes.
@@ -215,7 +215,7 @@ func unsolved(o *play.Outcome) bool {
 func happened(o *play.Outcome) string {
 	switch s := o.Standing(); {
 	case s == play.NotRun:
-		return "The lock was not played in this run, because it had not ended others."
+		return "The lock was not played in this run, because other runs with it did not end."
 	case s == play.Failed, s == play.TooBig:
 		why, _, _ := strings.Cut(strings.TrimSpace(o.Report.Reason), "\n")
 		return "The run did not end: " + why

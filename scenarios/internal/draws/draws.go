@@ -27,7 +27,7 @@ func Seldom(t testing.TB, part, parts uint64) {
 	}
 }
 
-// EveryOther makes a test run on every other day: those of part 0 and of part 1 take turns. With -all-draws nothing is skipped.
+// EveryOther makes a test run on every other day: the tests of part 0 and those of part 1 take turns. With -all-draws nothing is skipped.
 func EveryOther(t testing.TB, part uint64) {
 	t.Helper()
 	if !Due(part, 2) {
