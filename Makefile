@@ -70,10 +70,10 @@ test-part: test-race
 
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
-	$(GO) test -timeout 0 -run 'GatePasses|Series|Findings|VerdictsOfSeeds|Adversity|NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
+	$(GO) test -timeout 0 -run 'GatePasses|Series|VerdictsOfSeeds|NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
 	$(GO) test -timeout 0 -run 'PlansAreOneRun|BoundFindsTheCatalogue|Counterfactual|HarmlessFaults|StrategiesFind|BoundFindsBroken|BoundLeaves|FencedResource' ./scenarios/search -args -all-draws
 	$(GO) test -timeout 0 ./scenarios/course/pack -args -all-draws
-	$(GO) test -timeout 0 -run 'WebAssembly|LiveInBrowser|Page|DocumentedCommands' ./cmd/lockstep -args -all-draws
+	$(GO) test -timeout 0 -run 'WebAssembly|LiveInBrowser|MatrixPageSweeps|CIPage|DocumentedCommands' ./cmd/lockstep -args -all-draws
 
 .PHONY: pictures
 pictures: ## write pictures of all sample histories, maps and plots to out/pictures, to be looked at

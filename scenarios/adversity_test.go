@@ -181,9 +181,6 @@ nemesis
 // Each fault is put into a run of two locks that differ in nothing but where they take their time from, and the table in
 // docs/adversity.md says what came of it.
 func TestAdversity(t *testing.T) {
-	if !*rewrite {
-		draws.EveryOther(t, 1)
-	}
 	play.QuietRedis()
 	var table strings.Builder
 	table.WriteString("| fault | the lock takes its clock from `Env` | it calls package time, natively | it calls package time, as WebAssembly | on real Redis |\n|---|---|---|---|---|\n")

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"lockstep/checker"
-	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/internal/fields"
 	"lockstep/scenarios/play"
 	"lockstep/sim/history"
@@ -129,9 +128,6 @@ func TestFindingErrors(t *testing.T) {
 // its runs show is said: of every library in every run of the catalogue that it takes part in.
 func TestFindings(t *testing.T) {
 	asLibraryWorker()
-	if !*rewrite {
-		draws.EveryOther(t, 0)
-	}
 	if testing.Short() {
 		t.Skip("plays every run with every library")
 	}

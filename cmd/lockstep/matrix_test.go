@@ -80,9 +80,6 @@ func TestMatrixIsFull(t *testing.T) {
 
 // docs/matrix.md is what the program prints.
 func TestMatrixPage(t *testing.T) {
-	if !*rewriteReadme {
-		everyOther(t, 1)
-	}
 	if testing.Short() {
 		t.Skip("plays every run with every library")
 	}

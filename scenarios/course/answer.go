@@ -16,7 +16,7 @@ import (
 )
 
 // An Answer is a simple run, in which a lock must not differ from a right one in what its operations return, when its leases end, and what
-// becomes of its keys. It is a scenario file with one run, whose title says what is required. Stories do not find mistakes
+// becomes of its keys. It is a scenario file, whose title says what is required, and its run for the lock that the exercise is like. Stories do not find mistakes
 // that violate no property, such as clients.ErrNotHeld where nobody knows whether the key is still there.
 type Answer struct {
 	Page   *script.Scenario
@@ -26,26 +26,33 @@ type Answer struct {
 //go:embed answers/*.txtar
 var answers embed.FS
 
-// findAnswer returns the page of an answer.
-func findAnswer(name string) (*script.Scenario, error) {
+// findAnswer returns the page of an answer, with the run for a lock.
+func findAnswer(name, lock string) (*script.Scenario, error) {
 	data, err := answers.ReadFile("answers/" + name + ".txtar")
 	if err != nil {
 		return nil, fmt.Errorf("there must be a file scenarios/course/answers/%s.txtar", name)
 	}
 	s, err := script.Parse(name+".txtar", data)
-	if err == nil && len(s.Runs) != 1 {
-		err = fmt.Errorf("scenarios/course/answers/%s.txtar must have one run; it has %d", name, len(s.Runs))
-	}
-	return s, err
-}
-
-// right plays the run with the lock that it names, which is right.
-func (a Answer) right() (*history.History, error) {
-	build, err := clients.Find(a.Page.Runs[0].Lock)
 	if err != nil {
 		return nil, err
 	}
-	o, err := play.Simulate(a.Page, a.Page.Runs[0], build, 0)
+	s.Runs = slices.DeleteFunc(s.Runs, func(r script.Section) bool { return r.Lock != lock })
+	if len(s.Runs) != 1 {
+		return nil, fmt.Errorf("scenarios/course/answers/%s.txtar must have one run of %s; it has %d", name, lock, len(s.Runs))
+	}
+	return s, nil
+}
+
+// run is the only run of the page.
+func (a Answer) run() script.Section { return a.Page.Runs[0] }
+
+// right plays the run with the lock that it names, which is right.
+func (a Answer) right() (*history.History, error) {
+	build, err := clients.Find(a.run().Lock)
+	if err != nil {
+		return nil, err
+	}
+	o, err := play.Simulate(a.Page, a.run(), build, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +72,8 @@ func asked(e history.Event) bool {
 	return e.EndsOperation() && e.Process != "probe" && slices.Contains([]string{history.Acquire, history.Extend, history.Release}, e.Op)
 }
 
-// soon is by how much the end of a lease, and the time for which a node keeps a key, may differ.
-const soon = time.Millisecond
+// tolerance is by how much the end of a lease, and the time for which a node keeps a key, may differ.
+const tolerance = time.Millisecond
 
 // An operation of a client on the lock.
 type operation struct {
@@ -92,7 +99,7 @@ func operations(h *history.History) []operation {
 // differInEnd reports whether the lease ends at another time, and at another distance from the beginning of the operation. A lock that
 // sends more messages begins its later operations a little later.
 func (o operation) differInEnd(other operation) bool {
-	return (o.Until-other.Until).Abs() > soon && (o.Until-o.began-other.Until+other.began).Abs() > soon
+	return (o.Until-other.Until).Abs() > tolerance && (o.Until-o.began-other.Until+other.began).Abs() > tolerance
 }
 
 func differInOperations(right, got *history.History) string {
@@ -207,9 +214,6 @@ func keysOf(h *history.History) []key {
 		if e.Op != history.Set {
 			lease = e.Owner
 		}
-		if e.Key != play.LockName {
-			lease = ""
-		}
 		i := slices.IndexFunc(all, func(k key) bool { return k.node == e.Process && k.name == e.Key && k.lease == lease })
 		if i < 0 {
 			i = len(all)
@@ -267,7 +271,7 @@ func (k key) differ(other key) string {
 			return fmt.Sprintf("%s is still there, and should %s.", k, want.should())
 		case want.op != other.changes[i].op, want.op == history.Delete && (want.age-other.changes[i].age).Abs() > late:
 			return fmt.Sprintf("%s %s, and should %s.", k, other.changes[i].did(), want.should())
-		case (want.ttl - other.changes[i].ttl).Abs() > soon:
+		case (want.ttl - other.changes[i].ttl).Abs() > tolerance:
 			return fmt.Sprintf("%s got %s, and should have got %s.", k, lasting(other.changes[i].ttl), lasting(want.ttl))
 		}
 	}

@@ -1,11 +1,15 @@
 package course
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"lockstep/checker"
+	"lockstep/clients"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
 	"lockstep/sim/history"
 )
 
@@ -83,14 +87,111 @@ func TestDiffer(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
+	// Two errors of package clients are not the same error, and another lease is another try.
+	refused, mistaken := ok(), ok()
+	refused.Events[5].Kind, refused.Events[5].Error = history.Fail, clients.ErrNotHeld.Error()
+	mistaken.Events[5].Kind, mistaken.Events[5].Error = history.Fail, clients.ErrNotAcquired.Error()
+	if got, want := differ(refused, mistaken), "The release of c1 at 5.000s returned clients.ErrNotAcquired, and should have returned clients.ErrNotHeld."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	again := ok()
+	again.Events[2].Lease = "c1#2"
+	if got, want := differ(ok(), again), "The acquire of c1 at 2.000s gave c1#2, and should have given c1#1."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// An operation that did not happen need not say when the lease ends. The probe, and what arrives after the lanes, do not count.
+	mistaken = ok()
+	mistaken.Events[5].Kind, mistaken.Events[5].Error, mistaken.Events[5].Until = history.Fail, clients.ErrNotHeld.Error(), second
+	if got := differ(refused, mistaken); got != "" {
+		t.Error(got)
+	}
+	after := ok()
+	after.Events = append(after.Events,
+		history.Event{At: 7 * second, Process: "n1", Kind: history.State, Op: history.Set, Key: play.LockName, Lease: "c1#2", Until: 17 * second},
+		history.Event{At: 8 * second, Process: "probe", Kind: history.OK, Op: history.Acquire, Lease: "probe#1"})
+	before := ok()
+	before.Events = append(before.Events, history.Event{At: 8 * second, Process: "probe", Kind: history.Info, Op: history.Acquire, Error: "EOF"})
+	if got := differ(before, after); got != "" {
+		t.Error(got)
+	}
 	failed := ok()
+	replaced := ok()
 	failed.Events[5].Kind, failed.Events[5].Error = history.Info, "EOF"
 	if got, want := differ(failed, ok()), "should have returned the error that it got from go-redis."; !strings.HasSuffix(got, want) {
 		t.Errorf("%q, want %q at the end", got, want)
+	}
+	replaced.Events[5].Kind, replaced.Events[5].Error = history.Info, "it failed"
+	if got, want := differ(failed, replaced), `returned the error "it failed", and should have returned the error that it got from go-redis.`; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q at the end", got, want)
+	}
+	// A script, or a transaction, may set the key and its TTL one after the other, at one instant. Two commands take longer.
+	for _, later := range []time.Duration{0, time.Millisecond} {
+		h := ok()
+		h.Events[1].Until = history.NoEnd
+		h.Events = slices.Insert(h.Events, 2, history.Event{At: second + later, Process: "n1", Kind: history.State, Op: history.Retime, Key: play.LockName, Owner: "c1#1", Until: 11*second + later})
+		if got := differ(ok(), h); (got != "") != (later > 0) {
+			t.Errorf("a TTL that is set %v after the key: %q", later, got)
+		}
+	}
+	// The run of a lock that tries for longer may reach the end of the TTL.
+	kept, expired := ok(), ok()
+	kept.Events = slices.Delete(kept.Events, 4, 5)
+	expired.Events[4].Op = history.Expire
+	if got := differ(kept, expired); got != "" {
+		t.Error(got)
+	}
+	if got, want := differ(expired, kept), "The key of c1#1 on n1 is still there, and should have expired 3s after it was set."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := differ(kept, ok()), "The key of c1#1 on n1 was deleted 3s after it was set, and should not have been changed after that."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	none := ok()
+	none.Events = slices.Delete(none.Events, 1, 2)
+	none.Events = slices.Delete(none.Events, 3, 4)
+	if got, want := differ(ok(), none), "A right lock sets the key of c1#1 on n1, and this one has not set it."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := differ(none, ok()), "A right lock does not set the key of c1#1 on n1, and this one has set it."; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	short := ok()
 	short.Events = short.Events[:3]
 	if got, want := differ(ok(), short), "The release of c1 did not return."; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A hint is that of the story if the violated property is one that the story is about, and otherwise that of the exercise.
+func TestHints(t *testing.T) {
+	play.QuietRedis()
+	page, err := script.Find("release-race")
+	if err != nil {
+		t.Fatal(err)
+	}
+	single, err := page.FindRun("single")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := play.Simulate(page, single.With("getdel"), clients.NewGetDel, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Promise = play.Promise{As: []script.Section{single}}
+	e := &Exercise{Hints: map[checker.Property]string{checker.LeaseExclusion: "that of the exercise"}}
+	for _, c := range []struct {
+		about checker.Property
+		want  string
+	}{
+		{checker.OwnerOnly, "that of the story"},
+		{checker.LeaseExclusion, "that of the story"},
+		{checker.DeadlockFreedom, "that of the exercise"},
+	} {
+		if got := e.hint(o, Story{About: []checker.Property{c.about}, Hint: "that of the story"}); got != c.want {
+			t.Errorf("a story about %s: %q, want %q", c.about, got, c.want)
+		}
+	}
+	if got := e.hint(nil, Story{}); got != "" {
+		t.Errorf("without a run there is the hint %q", got)
 	}
 }

@@ -184,7 +184,7 @@ func parse(name string, data []byte) (*Exercise, error) {
 	for i, line := range f.Values("answer") {
 		name, n, _ := strings.Cut(line, " ")
 		a := Answer{}
-		if a.Page, err = findAnswer(name); err != nil {
+		if a.Page, err = findAnswer(name, e.Like); err != nil {
 			return nil, f.Fail("answer", i, "%w", err)
 		}
 		if a.Points, err = points(n); err != nil {

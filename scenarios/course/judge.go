@@ -103,34 +103,27 @@ func (g *Grade) Points() int {
 // newGrade counts the points. Without outcomes there must be a reason.
 func newGrade(e *Exercise, outcomes []*play.Outcome, void string) (*Grade, error) {
 	g := &Grade{Exercise: e, Void: void}
-	row := func(name, title string, points int, outcomes []*play.Outcome) *Row {
-		r := Row{Name: name, Title: title, Most: points, What: "The lock was not played in this run."}
-		if i := slices.IndexFunc(outcomes, func(o *play.Outcome) bool { return o.Name() == name }); i >= 0 {
-			r.Outcome, r.What = outcomes[i], happened(outcomes[i])
-		}
-		g.Rows = append(g.Rows, r)
-		return &g.Rows[len(g.Rows)-1]
-	}
 	catalogue, answers := outcomes, outcomes
-	if len(outcomes) > 0 {
+	if len(outcomes) > 0 { // those of the answers come last
 		n := len(outcomes) - len(e.Answers)
 		catalogue, answers = outcomes[:n], outcomes[n:]
 	}
 	for _, s := range e.Stories {
-		r := row(s.Run, s.Title, s.Points, catalogue)
+		r := played(s.Run, s.Title, s.Points, catalogue)
 		r.Hint = e.hint(r.Outcome, s)
+		g.Rows = append(g.Rows, r)
 	}
 	g.Rows = append(g.Rows, e.all(catalogue))
 	for _, a := range e.Answers {
-		r := row(a.Page.Name+"/"+a.Page.Runs[0].Lock, a.Page.Title, a.Points, answers)
-		if r.Outcome == nil || r.Outcome.History == nil {
-			continue
+		r := played(a.Page.Name+"/"+a.run().ID(), a.Page.Title, a.Points, answers)
+		if r.Outcome != nil && r.Outcome.History != nil {
+			right, err := a.right()
+			if err != nil {
+				return nil, err
+			}
+			r.What = differ(right, r.Outcome.History)
 		}
-		right, err := a.right()
-		if err != nil {
-			return nil, err
-		}
-		r.What = differ(right, r.Outcome.History)
+		g.Rows = append(g.Rows, r)
 	}
 	said := map[string]string{} // by what happened, the row that says it
 	for i := range g.Rows {
@@ -138,7 +131,7 @@ func newGrade(e *Exercise, outcomes []*play.Outcome, void string) (*Grade, error
 		switch first := said[r.What]; {
 		case void != "":
 			r.Points, r.What, r.Hint = 0, "", ""
-		case r.What == "" && r.Points == 0:
+		case r.What == "":
 			r.Points, r.Hint = r.Most, ""
 		case first != "" && r.Outcome != nil:
 			r.What = "The same as in " + first + "."
@@ -147,6 +140,15 @@ func newGrade(e *Exercise, outcomes []*play.Outcome, void string) (*Grade, error
 		}
 	}
 	return g, nil
+}
+
+// played is the row of a run, without a hint.
+func played(name, title string, points int, outcomes []*play.Outcome) Row {
+	r := Row{Name: name, Title: title, Most: points, What: "The lock was not played in this run."}
+	if i := slices.IndexFunc(outcomes, func(o *play.Outcome) bool { return o.Name() == name }); i >= 0 {
+		r.Outcome, r.What = outcomes[i], happened(outcomes[i])
+	}
+	return r
 }
 
 // hint returns the hint for a run that breaks a property: that of the story if it is about the property, otherwise that of the exercise.
