@@ -16,8 +16,8 @@ import (
 )
 
 // An Answer is a simple run, in which a lock must not differ from a right one in what its operations return, when its leases end, and what
-// becomes of its keys. It is a scenario file, whose title says what is required, and its run for the lock that the exercise is like. Stories do not find mistakes
-// that violate no property, such as clients.ErrNotHeld where nobody knows whether the key is still there.
+// becomes of its keys. It is a scenario file, whose title says what is required; the run is the one for the lock that the exercise is like.
+// Stories do not find mistakes that violate no property, such as clients.ErrNotHeld where nobody knows whether the key is still there.
 type Answer struct {
 	Page   *script.Scenario
 	Points int
