@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"lockstep/reports"
+	"lockstep/scenarios/search"
 	"lockstep/sim/history"
 )
 
@@ -42,7 +43,7 @@ nothing; 3 something could not be run, or was interrupted.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newReplay(k), newWhy(k), newLimits(k), newCheck(k), newServe(k), newDebate(k), newCourse(k), newVersion(k))
+	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newMerge(k), newReplay(k), newWhy(k), newLimits(k), newCheck(k), newServe(k), newDebate(k), newCourse(k), newVersion(k))
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", reports.Width)))
@@ -133,6 +134,8 @@ func required(v pflag.Value) string {
 		return "a whole number, 1 or greater"
 	case "step":
 		return "a whole number, 1 or greater, or all"
+	case "shard":
+		return fmt.Sprintf("a shard and the number of shards, such as 3/64; there can be %d", search.MostShards)
 	case "speed":
 		return fmt.Sprintf("a number from 1 to %d", mostSpeed)
 	case "durationSlice":

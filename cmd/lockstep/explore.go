@@ -15,6 +15,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/clients/libraries"
 	"lockstep/nodes/engine"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
@@ -25,6 +26,7 @@ import (
 
 // exploreFlags are the options of lockstep explore.
 type exploreFlags struct {
+	shardFlags
 	guests   play.Guests
 	known    known
 	shape    search.Shape
@@ -120,6 +122,7 @@ interrupted.`,
 	fl.IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	memoryFlag(c, &f.memory)
 	fl.Var((*fileValue)(&f.out), "out", "save what is found to `DIR` as scenario files; with --grid, save the map")
+	f.shardFlags.option(c)
 	fl.BoolVar(&f.json, "json", false, "print one JSON object for each workload, on a line of its own")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print the timeline of each violation found, and show examples of those that the reference has, too")
 	return c
@@ -298,17 +301,28 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	lib, _ := f.known.library(f.shape.Lock)
+	if lib.Restless && f.guests != play.GuestsAlways && f.divided() {
+		return fmt.Errorf("--shard: %s draws from a source that cannot be seeded, so shards would not agree; add --guests always", f.shape.Lock)
+	}
+	if err := f.open(c, args, f.out, f.shape.Lock); err != nil {
+		return err
+	}
+	return f.end(c, f.out, f.exploreAll(c, runs, kinds, properties, lib, build))
+}
+
+// exploreAll explores each calm run.
+func (f *exploreFlags) exploreAll(c *cobra.Command, runs []calmRun, kinds []script.Kind, properties []checker.Property, lib libraries.Lock, build clients.New) error {
 	f.runs, f.time = (f.runs+len(runs)-1)/len(runs), f.time/time.Duration(len(runs))
 	proved, found := false, false
 	for i, calm := range runs {
 		if f.guests == play.GuestsAlways {
 			calm.page.Runs[0].Guests = true
 		}
-		if i > 0 && !f.json {
+		if i > 0 && !f.json && !f.divided() {
 			fmt.Fprintln(c.OutOrStdout())
 		}
 		search := &search.Search{
-			Calm: calm.page, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless && !calm.page.Runs[0].Guests, Properties: properties, Workers: f.workers, First: f.first, New: build,
+			Calm: calm.page, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless && !calm.page.Runs[0].Guests, Properties: properties, Workers: f.workers, First: f.first, New: build, Shard: f.share(f.known),
 		}
 		switch err := f.search(c, search, calm.workload, lib.Like); err {
 		case nil:
@@ -324,6 +338,8 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	switch {
+	case f.divided():
+		return nil
 	case found:
 		return status(exitUnexpected)
 	case !proved:
@@ -350,7 +366,7 @@ func (f *exploreFlags) start(s *search.Search) (stop func(), err error) {
 	if err != nil && runtime.GOOS != "js" {
 		return nil, err
 	}
-	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: taskLimit, Memory: f.memory})
+	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: taskLimit, Memory: f.memory, Memo: f.memo(f.known)})
 }
 
 // taskLimit is how long a worker may take for a task, which is some hundred runs.
@@ -370,7 +386,7 @@ func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Work
 		}
 	}
 	r := &explored{flags: f, workload: of, search: s, w: c.OutOrStdout()}
-	if f.json {
+	if f.json || f.divided() {
 		r.w = io.Discard
 	}
 	ctx := c.Context()
@@ -384,6 +400,12 @@ func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Work
 			return s.Random(ctx, search.Strategy(f.strategy), f.runs, f.time)
 		})
 		r.printRandom()
+	}
+	if f.divided() {
+		if errors.Is(err, search.ErrNotReproducible) {
+			err = nil // the merged search ends with it, too
+		}
+		return err
 	}
 	if kept := r.keep(ctx); err == nil {
 		err = kept

@@ -15,7 +15,7 @@ func TestImportsPointDown(t *testing.T) {
 	nodes, live, engine, redisserver, packagetime := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver", "lockstep/nodes/packagetime"
 	facts, explain, explorer, playground := "lockstep/checker/facts", "lockstep/checker/explain", "lockstep/reports/explorer", "lockstep/reports/playground"
 	foreign, overlay := "lockstep/clients/foreign", "lockstep/sim/overlay"
-	reader := "lockstep/scenarios/reader"
+	reader, shards := "lockstep/scenarios/reader", "lockstep/scenarios/shards"
 	given, lesson, pack := "lockstep/clients/given", "lockstep/scenarios/course", "lockstep/scenarios/course/pack"
 	claims, fields, source, docs := "lockstep/scenarios/claims", "lockstep/scenarios/internal/fields", "lockstep/scenarios/internal/source", "lockstep/docs"
 	may := map[string][]string{
@@ -51,12 +51,13 @@ func TestImportsPointDown(t *testing.T) {
 		play:                         {history, sim, wasm, workers, nodes, live, engine, redisserver, packagetime, "lockstep/clients", foreign, facts, "lockstep/checker", "lockstep/reports", explorer, script, source},
 		search:                       {history, sim, workers, "lockstep/clients", facts, "lockstep/checker", explain, "lockstep/reports", files, script, play},
 		"lockstep/scenarios":         {history, sim, wasm, workers, live, redisserver, "lockstep/clients", "lockstep/checker", "lockstep/reports", explorer, files, script, play, search},
+		shards:                       {workers, files, play, search},
 		reader:                       {history, "lockstep/clients", "lockstep/checker", explorer, claims, play, script, search},
 		given:                        {"lockstep/clients", "lockstep/clients/internal/parts"},
 		lesson:                       {history, "lockstep/clients", given, "lockstep/checker", "lockstep/reports", explorer, files, fields, "lockstep/scenarios", script, play},
 		pack:                         {lesson, fields},
 		"lockstep/reports/course":    {history, "lockstep/checker", "lockstep/reports", explorer, "lockstep/reports/debate", lesson, pack},
-		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", playground, "lockstep/reports/course", "lockstep/scenarios", claims, reader, "lockstep/clients/libraries", files, script, play, search},
+		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", playground, "lockstep/reports/course", "lockstep/scenarios", claims, reader, "lockstep/clients/libraries", files, script, play, search, shards},
 
 		"lockstep/clients/internal/redlock":  {},
 		"lockstep/clients/internal/parts":    {"lockstep/clients"},

@@ -10,6 +10,7 @@ import (
 	"lockstep/clients/foreign"
 	"lockstep/clients/libraries"
 	"lockstep/scenarios/script"
+	"lockstep/scenarios/shards"
 )
 
 // known has what the program knows by name: the locks of the literature, which scenarios name, and the libraries, which are run in their
@@ -19,6 +20,7 @@ type known struct {
 	libraries []libraries.Lock
 	// everywhere says that a lock of the literature is also run in the place of the locks that it is like.
 	everywhere bool
+	merged     *shards.Merged // the shards that lockstep merge puts together
 }
 
 // find returns a lock or a library.

@@ -61,6 +61,7 @@ could not be run, or was interrupted.`,
 	c.Flags().IntVar(&f.repeat, "repeat", 1, "--on both: how often each run is made on real servers")
 	c.Flags().IntVar(&f.seeds, "seeds", 1, "number of seeds, from --seed on; a cell shows the worst result")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	f.shardFlags.option(c)
 	c.Flags().BoolVar(&f.markdown, "markdown", false, "print Markdown")
 	c.Flags().Var((*fileValue)(&f.out), "out", "write matrix.svg, .png, .md and .json to `DIR`")
 	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
@@ -77,6 +78,8 @@ func (f *matrixFlags) print(c *cobra.Command, args []string) error {
 	switch {
 	case f.on == onBoth && f.out != "":
 		return errors.New("--out writes a matrix, but --on both prints how far simulation and real servers agree; leave out one of them")
+	case f.on == onBoth && f.divided():
+		return errors.New("--shard is for simulated runs: only those have the same result on each machine")
 	case f.on == onBoth && f.seeds != 1:
 		return errors.New("--seeds cannot be combined with --on both; use --repeat, which repeats runs with one seed")
 	case f.on == onBoth:
@@ -85,7 +88,7 @@ func (f *matrixFlags) print(c *cobra.Command, args []string) error {
 		return errors.New("--repeat is for --on both: it sets how often a run is made on real servers")
 	}
 	m, err := f.matrix(c, args, f.seeds)
-	if err != nil {
+	if err != nil || m == nil {
 		return err
 	}
 	w := c.OutOrStdout()
@@ -137,12 +140,13 @@ func (k known) compared() []string {
 	return names
 }
 
-// matrix makes the runs, and collects them in a matrix.
+// matrix makes the runs, and collects them in a matrix; nil for a shard.
 func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures.Matrix, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
 	command := f.matrixCommand(args, seeds)
+	named, locks := args, f.locks
 	f.known.everywhere = true
 	if f.locks = once(f.locks); len(f.locks) == 0 {
 		f.locks = f.known.compared()
@@ -167,7 +171,13 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 		}
 		cases = append(cases, f.cases(chosen, seed)...)
 	}
+	if err := f.open(c, named, f.out, locks...); err != nil {
+		return nil, err
+	}
 	outcomes, err := f.runAll(c, cases)
+	if f.divided() {
+		return nil, f.end(c, f.out, err)
+	}
 	if err != nil {
 		return nil, err
 	}

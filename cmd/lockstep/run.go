@@ -29,6 +29,7 @@ import (
 
 // runFlags are the options of lockstep run and show.
 type runFlags struct {
+	shardFlags
 	on      string
 	servers live.Remotes // that --on names
 	speed   float64
@@ -109,6 +110,8 @@ func (f *runFlags) check() error {
 		return errors.New("--tries is for --on redis; a simulated run has the same result each time")
 	case f.limit < leastLimit:
 		return fmt.Errorf("--limit %v: must be at least %v", f.limit, leastLimit)
+	case f.divided() && f.on != play.OnSim:
+		return errors.New("--shard is for simulated runs: only those have the same result on each machine")
 	case f.on == play.OnReal && len(f.servers) == 0:
 		return redisserver.Find()
 	}
@@ -147,6 +150,7 @@ to. If SCENARIO/RUN names one run, --lock can replace its lock by any other.`,
 	c.Flags().StringSliceVar(&f.locks, "lock", nil, "run only these locks and libraries: `NAME,...`; see lockstep list")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object for each run, on a line of its own")
 	c.Flags().Var((*fileValue)(&f.out), "out", "write timelines and histories to `DIR`")
+	f.shardFlags.option(c)
 	f.ci.options(c)
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
 	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, but not their expectations")
@@ -188,7 +192,13 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	f.asked = func(e *earlier) bool { return f.standFor(args, e) && !f.ci.baseline.foundOtherwise(e) }
 	start := time.Now()
 	cases := f.cases(chosen, f.seed)
+	if err := f.open(c, args, f.out, f.locks...); err != nil {
+		return err
+	}
 	outcomes, err := f.runAll(c, cases)
+	if f.divided() {
+		return f.end(c, f.out, err)
+	}
 	told := f.tell(c, cases, outcomes, start, err)
 	if f.rewrite && err == nil {
 		if err := rewrite(c, chosen, outcomes); err != nil {
@@ -278,14 +288,21 @@ func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome,
 	if err := f.greet(c); err != nil {
 		return nil, err
 	}
+	own := 0
+	for i := range cases {
+		if cases[i].Elsewhere = !f.shard.Has(i); !cases[i].Elsewhere {
+			own++
+		}
+	}
 	s := &workers.Supervisor{
 		Command: func() *exec.Cmd { return exec.Command(self) },
 		Workers: f.atOnce(),
 		Limit:   f.limit,
 		Memory:  f.memory,
+		Memo:    f.memo(f.known),
 		Notice:  func(text string) { fmt.Fprintln(c.ErrOrStderr(), reports.Visible(text)) },
 	}
-	bar := progress(c.ErrOrStderr(), len(cases))
+	bar := progress(c.ErrOrStderr(), own)
 	outcomes := make([]*play.Outcome, len(cases))
 	err = search.RunAll(c.Context(), s, cases, func(i int, o *play.Outcome) {
 		outcomes[i] = o

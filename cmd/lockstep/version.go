@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"lockstep/scenarios/shards"
 )
 
 func newVersion(k known) *cobra.Command {
@@ -36,7 +38,7 @@ type module struct {
 }
 
 // versions lists what a run depends on: Go, whose scheduler and virtual time it uses, the libraries at both ends of the connections, and
-// those under test.
+// those under test. The build is a checksum of this program.
 func (k known) versions() []module {
 	v := []module{{"lockstep", "(devel)"}, {"go", runtime.Version()}}
 	info, ok := debug.ReadBuildInfo()
@@ -58,6 +60,9 @@ func (k known) versions() []module {
 	}
 	for _, l := range k.base() {
 		v = append(v, module{l.Name, versions[l.Module]})
+	}
+	if build, err := shards.Build(); err == nil {
+		v = append(v, module{"build", build})
 	}
 	return v
 }

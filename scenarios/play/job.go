@@ -3,6 +3,7 @@ package play
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/gob"
 	"encoding/json"
 	"errors"
@@ -55,6 +56,8 @@ type Case struct {
 	Guests Guests
 	// New makes the lock if there are no workers (GOOS=js), which find it by its name; default: [clients.Find].
 	New clients.New
+	// Elsewhere says that another shard plays the case: RunAll leaves it out.
+	Elsewhere bool
 }
 
 // job is a case in the form in which it is sent to a worker process. The scenario is sent as text, because that can be printed
@@ -108,8 +111,12 @@ type Task func(ctx context.Context, data json.RawMessage, s *script.Scenario, bu
 // The workers must call [Serve].
 func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(i int, o *Outcome)) error {
 	var jobs []json.RawMessage
+	var places []int // of the jobs among the cases
 	session := session(cases)
 	for i, c := range cases {
+		if c.Elsewhere {
+			continue
+		}
 		if len(c.Servers) > 0 {
 			c.prefix = live.RunPrefix(session, i)
 		}
@@ -117,7 +124,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 		if err != nil {
 			return err
 		}
-		jobs = append(jobs, data)
+		jobs, places = append(jobs, data), append(places, i)
 	}
 	long := *s
 	for _, c := range cases {
@@ -130,10 +137,11 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 	clean := 0
 	var again []int // cases that are played once more, with guests
 	natively := make([]*Outcome, len(cases))
-	err := run(ctx, jobs, func(i int, out workers.Outcome) {
+	err := run(ctx, jobs, func(n int, out workers.Outcome) {
 		if out.Report == nil {
 			clean++
 		}
+		i := places[n]
 		o := cases[i].Outcome(out)
 		cases[i].doubt(o)
 		if cases[i].NeedsGuests(o) {
@@ -145,10 +153,22 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 	if err == nil && len(again) > 0 {
 		err = repeatAsGuests(ctx, run, cases, again, natively, each)
 	}
-	if session != "" && clean < len(cases) {
+	if session != "" && clean < len(jobs) {
 		err = errors.Join(err, sweep(ctx, session, cases))
 	}
 	return err
+}
+
+// JobKey identifies a job by what it plays, on any machine: without the file of the program that its guests run, which belongs to the
+// program that plays it.
+func JobKey(data json.RawMessage) ([sha256.Size]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return [sha256.Size]byte{}, err
+	}
+	delete(fields, "program")
+	text, err := json.Marshal(fields)
+	return sha256.Sum256(text), err
 }
 
 // Job returns the case as sent to a worker. Its number determines whether it is one of those that are played twice.

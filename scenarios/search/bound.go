@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,11 +97,14 @@ func (s *Search) bound(ctx context.Context, b *Bounded) error {
 		b.Levels = append(b.Levels, Level{})
 		var tasks []*Task
 		parts := 1
-		if len(prefixes) < 4*s.WorkerCount() {
-			parts = 4 * s.WorkerCount()
+		if few := 4 * cmp.Or(s.Shard.Of, s.WorkerCount()); len(prefixes) < few {
+			parts = few
 		}
-		for _, prefix := range prefixes {
+		for i, prefix := range prefixes {
 			for part := range parts {
+				if depth == b.Bound && !s.Shard.Has(i*parts+part) {
+					continue
+				}
 				tasks = append(tasks, &Task{
 					Kinds: b.Kinds, Constants: b.Constants, Expand: &Expansion{Prefix: prefix, Part: part, Of: parts, Stride: stride, Orders: b.Orders, Leaf: depth == b.Bound},
 				})

@@ -65,6 +65,11 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 		return nil
 	}
 	r.Constants = y.Constants
+	first, step := 0, 1 // of the stretches
+	if s.Shard.Part > 0 {
+		first, step = s.Shard.Part-1, s.Shard.Of
+		runs = (runs + s.Shard.Of - 1) / s.Shard.Of
+	}
 
 	limit, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -74,7 +79,7 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 	}
 
 	var mu sync.Mutex
-	next, taken := 0, 0
+	next, taken := first, first
 	waiting := map[int]*Result{} // results that came before those with smaller numbers
 	var hands sync.WaitGroup
 	for range s.WorkerCount() {
@@ -82,7 +87,7 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 			for limit.Err() == nil {
 				mu.Lock()
 				i := next
-				next++
+				next += step
 				mu.Unlock()
 				from := s.seed() + uint64(i*stretch)
 				y, err := s.walk(limit, r, walks{Strategy: r.Strategy, From: from, To: from + stretch, First: s.First && s.Reference == nil})
@@ -94,7 +99,7 @@ func (s *Search) random(ctx context.Context, r *Random, runs int, span time.Dura
 				}
 				for y := waiting[taken]; y != nil && limit.Err() == nil; y = waiting[taken] {
 					delete(waiting, taken)
-					taken++
+					taken += step
 					if err := allowed.except(func() error { return r.take(ctx, y, s, runs) }); err != nil {
 						stop(err)
 					}

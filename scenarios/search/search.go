@@ -40,6 +40,9 @@ type Search struct {
 	yields bool
 	// Fixed says that perturbations have the magnitudes of [Sites], as those of scenarios.Explore do, and not those of [Ordered].
 	Fixed bool
+	// Shard is what is played of the plans with the most perturbations, and of the walks; default all. All other plans are played: which
+	// plans have more perturbations follows from them.
+	Shard Shard
 	// Progress, if set, is called now and then with the number of runs done and the number of runs known to be done in all.
 	Progress func(done, known int)
 

@@ -19,7 +19,9 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []play.Case, each 
 	var places, swept []int
 	for i, c := range cases {
 		if len(c.Scenario.Sweep) > 0 {
-			swept = append(swept, i)
+			if !c.Elsewhere {
+				swept = append(swept, i)
+			}
 			continue
 		}
 		plain, places = append(plain, c), append(places, i)

@@ -36,6 +36,10 @@ func (p *Pool) Do(ctx context.Context, job json.RawMessage) (Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, err
 	}
+	return p.run.remembering(job, func() (Outcome, error) { return p.do(ctx, job) })
+}
+
+func (p *Pool) do(ctx context.Context, job json.RawMessage) (Outcome, error) {
 	c, i, err := p.take()
 	if err != nil {
 		return Outcome{}, err

@@ -24,6 +24,31 @@ type Supervisor struct {
 	Output  io.Writer        // receives what workers print to stdout and stderr, up to 256 kB per job; default none
 	// Notice, if set, is called with each text that a worker sends by [Notify], one call at a time.
 	Notice func(text string)
+	// Memo, if set, is asked before each job, and told the outcome of each that was done.
+	Memo Memo
+}
+
+// A Memo remembers the outcomes of jobs. Its methods may be called concurrently.
+type Memo interface {
+	// Recall returns the outcome of a job, if it is known.
+	Recall(job json.RawMessage) (o Outcome, known bool, err error)
+	// Keep remembers the outcome of a job. An error ends the work.
+	Keep(job json.RawMessage, o Outcome) error
+}
+
+// remembering returns what do returns, unless the outcome of the job is known already.
+func (s *Supervisor) remembering(job json.RawMessage, do func() (Outcome, error)) (Outcome, error) {
+	if s.Memo == nil {
+		return do()
+	}
+	o, known, err := s.Memo.Recall(job)
+	if known || err != nil {
+		return o, err
+	}
+	if o, err = do(); err == nil {
+		err = s.Memo.Keep(job, o)
+	}
+	return o, err
 }
 
 // Outcome is the outcome of a job.
@@ -135,21 +160,27 @@ func (r *run) work() error {
 		if r.ctx.Err() != nil {
 			return nil
 		}
-		if c == nil {
-			var err error
-			if c, err = r.hire(); err != nil {
-				return err
+		cancelled := false
+		o, err := r.remembering(r.jobs[i], func() (Outcome, error) {
+			if c == nil {
+				var err error
+				if c, err = r.hire(); err != nil {
+					return Outcome{}, err
+				}
 			}
-		}
-		o, err := c.do(r.ctx, i, r.jobs[i], r.Limit, r.Memory)
-		if err != nil {
-			c.kill()
-			c = nil
-			return nil // cancelled
-		}
-		if c.spent {
-			c.kill()
-			c = nil
+			o, err := c.do(r.ctx, i, r.jobs[i], r.Limit, r.Memory)
+			cancelled = err != nil
+			if cancelled || c.spent {
+				c.kill()
+				c = nil
+			}
+			return o, err
+		})
+		switch {
+		case cancelled:
+			return nil
+		case err != nil:
+			return err
 		}
 		select {
 		case r.ended <- ended{i, o}:

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"lockstep/clients"
+	"lockstep/scenarios/search"
+	"lockstep/scenarios/shards"
+	"lockstep/sim/workers"
+)
+
+// shardFlags are the options of a command that can be divided among machines.
+type shardFlags struct {
+	shard search.Shard
+	kept  *shards.Shard // the answers, if --shard is given
+}
+
+func (f *shardFlags) option(c *cobra.Command) {
+	c.Flags().Var((*shardValue)(&f.shard), "shard", "play only shard `I/N`, such as 3/64, and keep its answers in --out, for lockstep merge")
+}
+
+// shardValue is the value of --shard.
+type shardValue search.Shard
+
+func (v *shardValue) Set(s string) (err error) {
+	*(*search.Shard)(v), err = search.ParseShard(s)
+	return err
+}
+
+func (v *shardValue) String() string {
+	if v.Of == 0 {
+		return ""
+	}
+	return search.Shard(*v).String()
+}
+
+func (*shardValue) Type() string { return "shard" }
+
+// local are the options that are not part of a divided command: what concerns one process, and files that are written or read once.
+var local = []string{"shard", "out", "workers", "junit", "against", "rewrite"}
+
+// divided reports whether the command plays one shard only, so that there is no result yet.
+func (f *shardFlags) divided() bool { return f.shard.Part > 0 }
+
+// open opens the directory of a shard, if --shard is given. It refuses options with which there is no merged result, or not the same.
+func (f *shardFlags) open(c *cobra.Command, args []string, out string, locks ...string) error {
+	if !f.divided() {
+		return nil
+	}
+	if out == "" {
+		return fmt.Errorf("--shard %v: --out must name a directory for the answers of this shard", f.shard)
+	}
+	for _, name := range []string{"junit", "against", "rewrite"} {
+		if c.Flags().Changed(name) {
+			return fmt.Errorf("--%s needs the result of all shards: leave it out here, and give it to the merge: lockstep merge DIR... -- --%[1]s ...", name)
+		}
+	}
+	for name, why := range map[string]string{
+		"time":  "how many runs there is time for is different on each machine; use --runs",
+		"first": "which violation is the first is known only when all shards have ended",
+		"grid":  "a map cannot be divided",
+	} {
+		if c.Flags().Changed(name) {
+			return fmt.Errorf("--%s cannot be combined with --shard: %s", name, why)
+		}
+	}
+	inputs, err := shards.Inputs(inputsOf(args, locks))
+	if err != nil {
+		return err
+	}
+	m := shards.Manifest{Command: typed(c, args), Inputs: inputs, Shard: f.shard}
+	if m.Build, err = shards.Build(); err != nil {
+		return err
+	}
+	f.kept, err = shards.Open(c.Context(), out, m)
+	return err
+}
+
+// inputsOf lists the files that a command reads.
+func inputsOf(args, locks []string) []string {
+	var names []string
+	for _, arg := range args {
+		if file, _, _ := cutFile(arg); file != "" {
+			names = append(names, file)
+		}
+	}
+	for _, lock := range locks {
+		if clients.IsWasm(lock) {
+			names = append(names, strings.TrimPrefix(lock, "wasm:"))
+		}
+	}
+	return names
+}
+
+// typed returns the command with its arguments and options, except those that are local.
+func typed(c *cobra.Command, args []string) []string {
+	words := []string{c.Name()}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(local, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, "--"+f.Name+"="+v)
+		}
+	})
+	if len(args) > 0 {
+		words = append(append(words, "--"), args...)
+	}
+	return words
+}
+
+// memo is what the workers of the command remember: the answers of this shard, or those of all shards that are merged.
+func (f *shardFlags) memo(k known) workers.Memo {
+	switch {
+	case f.kept != nil:
+		return f.kept
+	case k.merged != nil:
+		return k.merged
+	}
+	return nil
+}
+
+// share is what is played of a search.
+func (f *shardFlags) share(k known) search.Shard {
+	if k.merged != nil {
+		return k.merged.Shard
+	}
+	return f.shard
+}
+
+// end ends the work on a shard, of which err says how it went.
+func (f *shardFlags) end(c *cobra.Command, out string, err error) error {
+	if f.kept == nil {
+		return err
+	}
+	if err == nil {
+		err = f.kept.Complete(c.Context())
+	}
+	if closed := f.kept.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.OutOrStdout(), "shard %v is complete: %s in %s; when all are, lockstep merge DIR... prints the result\n", f.shard, many(f.kept.Known(), "answer"), operand(out))
+	return nil
+}
+
+// newMerge makes the command that puts shards together.
+func newMerge(k known) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "merge DIR... [-- OPTION...]",
+		Short: "Put the shards of a command together, and print its result",
+		Long: `Merge takes the directories that --shard has written, in any order, some perhaps twice, and prints
+what the whole command would have printed, byte for byte, with the same exit status. It carries out the command once more, and
+takes the results of runs from the shards. What no shard had to do, such as the reduction of what was found, it does then.
+
+All shards must have been played by this program: built from the same source, with the same Go, with -trimpath. A shard that
+is missing, incomplete or damaged is an error.
+
+Options after -- are added to the command, such as --json, --verbose, --out or --junit.`,
+		Example: `  lockstep explore --lock redlock --nodes 3 --bound 2 --shard 1/2 --out shards/1
+  lockstep explore --lock redlock --nodes 3 --bound 2 --shard 2/2 --out shards/2
+  lockstep merge shards/*
+  lockstep merge shards/* -- --out found --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			dirs, options := args, []string(nil)
+			if n := c.ArgsLenAtDash(); n >= 0 {
+				dirs, options = args[:n], args[n:]
+			}
+			return merge(c, k, dirs, options)
+		},
+	}
+	return c
+}
+
+func merge(c *cobra.Command, k known, dirs, options []string) error {
+	if runtime.GOOS == "js" {
+		return errors.New("shards are merged by worker processes, which this system does not have")
+	}
+	if len(dirs) == 0 {
+		return errors.New("lockstep merge needs the directories of the shards, before --")
+	}
+	all, err := shards.Merge(c.Context(), dirs)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	if err := mergeable(all.Command); err != nil {
+		return fmt.Errorf("%s: %w", dirs[0], err)
+	}
+	k.merged = all
+	app := newApp(k)
+	app.SetArgs(slices.Concat(all.Command[:1], options, all.Command[1:]))
+	app.SetOut(c.OutOrStdout())
+	app.SetErr(c.ErrOrStderr())
+	return app.ExecuteContext(c.Context())
+}
+
+// mergeable refuses a command that --shard does not write: a manifest comes from another machine.
+func mergeable(command []string) error {
+	if !slices.Contains([]string{"explore", "matrix", "run"}, command[0]) {
+		return fmt.Errorf("the command of a shard must be explore, matrix or run, and is %q", command[0])
+	}
+	for _, word := range command[1:] {
+		if word == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if !strings.HasPrefix(word, "--") || slices.Contains(local, name) {
+			return fmt.Errorf("the command of a shard must have only options that --shard writes, and has %q", word)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package shards
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"encoding/gob"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"lockstep/scenarios/play"
+	"lockstep/sim/workers"
+)
+
+// A key identifies a job.
+type key = [32]byte
+
+// An answer is one line of the file of answers: the outcome of a job, as a gob that is compressed.
+type answer struct {
+	Job     string `json:"job"`
+	Outcome []byte `json:"outcome"`
+}
+
+// mostAnswer is the greatest length of a line in bytes. A job on its own has at most some megabytes.
+const mostAnswer = 256 << 20
+
+// encode returns the line of an outcome.
+func encode(k key, o workers.Outcome) ([]byte, error) {
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if err := gob.NewEncoder(w).Encode(&o); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	line, err := json.Marshal(answer{hex.EncodeToString(k[:]), packed.Bytes()})
+	return append(line, '\n'), err
+}
+
+// decode returns the outcome in a line.
+func decode(line []byte) (o workers.Outcome, err error) {
+	var a answer
+	if err := json.Unmarshal(line, &a); err != nil {
+		return o, err
+	}
+	return o, gob.NewDecoder(flate.NewReader(bytes.NewReader(a.Outcome))).Decode(&o)
+}
+
+// A place is where the line of an answer is.
+type place struct {
+	file   int
+	offset int64
+	length int
+}
+
+// scan calls each with the lines of a file that are whole, and returns how many bytes they have. A line that is no answer is an error.
+func scan(f *os.File, each func(k key, at int64, line []byte) error) (whole int64, err error) {
+	r := bufio.NewReaderSize(f, 1<<16)
+	for n := 1; ; n++ {
+		line, err := readLine(r)
+		switch {
+		case errors.Is(err, io.EOF):
+			return whole, nil
+		case err != nil:
+			return whole, fmt.Errorf("%s:%d: %w", f.Name(), n, err)
+		}
+		var a answer
+		var k key
+		if err := json.Unmarshal(line, &a); err != nil {
+			return whole, fmt.Errorf("%s:%d: this must be an answer, as --shard writes it: %w", f.Name(), n, err)
+		}
+		if b, err := hex.DecodeString(a.Job); err != nil || copy(k[:], b) != len(k) {
+			return whole, fmt.Errorf("%s:%d: this must be an answer, as --shard writes it: the job must have %d hexadecimal digits", f.Name(), n, 2*len(k))
+		}
+		if err := each(k, whole, line); err != nil {
+			return whole, err
+		}
+		whole += int64(len(line))
+	}
+}
+
+// readLine reads a line with its end; one without it is an [io.EOF].
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		case len(line) > mostAnswer:
+			return nil, fmt.Errorf("this line must have at most %d bytes", mostAnswer)
+		}
+	}
+}
+
+// keyOf identifies a job.
+func keyOf(job json.RawMessage) (key, error) { return play.JobKey(job) }

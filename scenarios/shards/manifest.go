@@ -1,0 +1,134 @@
+package shards
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"lockstep/scenarios/files"
+	"lockstep/scenarios/search"
+)
+
+// The files of a shard, in its directory.
+const (
+	manifestName = "shard.json"
+	answersName  = "answers.jsonl"
+)
+
+// format is the version of both files.
+const format = 1
+
+// A Manifest says what the answers in a directory belong to.
+type Manifest struct {
+	Format  int      `json:"format"`
+	Command []string `json:"command"` // as it was typed, without what concerns only the shard
+	Build   string   `json:"build"`   // of the program, as [Build] returns it
+	// Inputs has a checksum of each file that the command names.
+	Inputs map[string]string `json:"inputs,omitempty"`
+	search.Shard
+	Complete bool   `json:"complete"`          // all runs of the shard were played
+	Answers  int    `json:"answers,omitempty"` // how many there are
+	Sum      string `json:"sha256,omitempty"`  // of the file with the answers
+}
+
+// Build identifies this program: answers of one program mean nothing to another.
+var Build = sync.OnceValues(func() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return sum(self)
+})
+
+// Inputs returns a checksum of each file.
+func Inputs(names []string) (map[string]string, error) {
+	sums := map[string]string{}
+	for _, name := range names {
+		text, err := sum(name)
+		if err != nil {
+			return nil, err
+		}
+		sums[name] = text
+	}
+	return sums, nil
+}
+
+// sum returns the checksum of a file.
+func sum(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// mostManifest is the greatest size of a manifest in bytes.
+const mostManifest = 1 << 20
+
+// readManifest reads the manifest of a directory. The error says that there is none by [fs.ErrNotExist].
+func readManifest(ctx context.Context, dir string) (*Manifest, error) {
+	name := filepath.Join(dir, manifestName)
+	data, err := files.Read(ctx, name, mostManifest)
+	if err != nil {
+		return nil, err
+	}
+	var m Manifest
+	switch err := json.Unmarshal(data, &m); {
+	case err != nil:
+		return nil, fmt.Errorf("%s: this must be the manifest of a shard, as --shard writes it: %w", name, err)
+	case m.Format != format:
+		return nil, fmt.Errorf("%s: the format must be %d, and is %d; merge the shards with the program that made them", name, format, m.Format)
+	case len(m.Command) == 0 || m.Part < 1 || m.Of < m.Part || m.Of > search.MostShards:
+		return nil, fmt.Errorf("%s: this must be the manifest of a shard, as --shard writes it: it must name a command and a shard such as 3/64", name)
+	}
+	return &m, nil
+}
+
+func (m *Manifest) write(ctx context.Context, dir string) error {
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return files.Write(ctx, filepath.Join(dir, manifestName), append(data, '\n'))
+}
+
+// belongs returns an error if the answers of another manifest are not those of the same work by the same program.
+func (m *Manifest) belongs(dir string, to *Manifest, what string) error {
+	name := filepath.Join(dir, manifestName)
+	switch {
+	case m.Build != to.Build:
+		return fmt.Errorf("%s: this shard was played by another program than %s: its build is %s, and not %s; build both from the same source with the same Go and with -trimpath", name, what, short(m.Build), short(to.Build))
+	case !slices.Equal(m.Command, to.Command):
+		return fmt.Errorf("%s: this shard belongs to another command than %s: to lockstep %s, and not to lockstep %s", name, what, strings.Join(m.Command, " "), strings.Join(to.Command, " "))
+	case m.Of != to.Of:
+		return fmt.Errorf("%s: this is shard %v, but %s is one of %d", name, m.Shard, what, to.Of)
+	}
+	for _, input := range slices.Sorted(maps.Keys(to.Inputs)) {
+		if m.Inputs[input] != to.Inputs[input] {
+			return fmt.Errorf("%s: the file %s was a different one when this shard was played", name, input)
+		}
+	}
+	return nil
+}
+
+// short is the beginning of a checksum, for messages.
+func short(sum string) string { return sum[:min(len(sum), len("sha256:")+12)] }
+
+// missing reports whether an error says that there is no such file.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
