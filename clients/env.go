@@ -18,7 +18,9 @@ import (
 
 // Env is what a client process has: clocks, a source of randomness, and a network with Redis nodes in it.
 type Env struct {
-	Clock clockwork.Clock // steady: drifts and pauses, never jumps
+	// Clock is steady: it drifts and pauses, and never jumps. In a run the steady clocks of all clients begin with the same time, which is also
+	// that of package time. On real machines they do not: a lock must not compare readings of two clients' clocks.
+	Clock clockwork.Clock
 	Wall  clockwork.Clock // wall clock: may jump
 	Rand  *rand.Rand      // for one goroutine at a time
 	Addrs []string        // one literal IP:port per Redis node

@@ -362,7 +362,7 @@ func (d deciding) ID() string {
 // Name is the name of the assumption.
 func (d deciding) Name() string {
 	if d.Assumption == checker.None {
-		return "none of these assumptions"
+		return "none of these: nothing unusual had to happen"
 	}
 	return string(d.Assumption)
 }
@@ -396,7 +396,7 @@ var promiseMeaning = map[checker.Property]string{
 	checker.LeaseExclusion:    "At no moment do two clients hold the lock.",
 	checker.ResourceExclusion: "The resource accepts no write under a lease once a newer one has been granted, so it accepts no late write by a former holder.",
 	checker.ExpiredOnReturn:   "No client is given a lease that has already ended.",
-	checker.NoLostUpdate:      "No acknowledged change is overwritten by a client that had not seen it.",
+	checker.NoLostUpdate:      "No change that a client was told had succeeded is overwritten by a client that had not seen it.",
 	checker.OwnerOnly:         "No client touches a key that stands for another client's lease while that lease lasts.",
 	checker.NoLostVote:        "No client deletes, overwrites or shortens the life of a key of its own lease while it relies on the lease.",
 	checker.Tokens:            "Each lease has a token that is greater than all earlier ones.",

@@ -50,7 +50,7 @@ func Headline(f *facts.Facts, r checker.Result) string {
 	return head.Run + " — " + head.Outcome
 }
 
-// violated names the violated properties and the assumptions that the run broke.
+// violated says which properties were violated, and names the assumptions that the run broke.
 func violated(r checker.Result) string {
 	var properties, assumptions []string
 	for _, v := range r.Violations {
@@ -61,7 +61,7 @@ func violated(r checker.Result) string {
 			assumptions = append(assumptions, b)
 		}
 	}
-	return fmt.Sprintf("%s (%s)", strings.Join(properties, ", "), strings.Join(assumptions, ", "))
+	return fmt.Sprintf("%s violated (%s)", strings.Join(properties, ", "), strings.Join(assumptions, ", "))
 }
 
 // whySafe names what is most worth seeing in a run in which nothing went wrong. It judges nothing.

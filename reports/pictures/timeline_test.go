@@ -141,15 +141,15 @@ func TestViolationIsMarked(t *testing.T) {
 // The pictures have the words that a reader should find in ten seconds.
 func TestPicturesSay(t *testing.T) {
 	want := map[string][]string{
-		"pause": {"UNSAFE: resource exclusion (bounded pause broken)", "paused 15 s", "c1 writes A 5.0 s after its lease ended, while c2 holds the lock",
+		"pause": {"UNSAFE: resource exclusion violated (bounded pause broken)", "paused 15 s", "c1 writes A 5.0 s after its lease ended, while c2 holds the lock",
 			"c1#1 is over, c1 does not notice", "c2 holds c2#1"},
 		"pause-fenced":     {"SAFE", "write A of c1 rejected: fence 33 &lt; 34", "A from c1 rejected: fence 33 &lt; 34"},
-		"clock-jump":       {"UNSAFE: lease exclusion (bounded clock error broken)", "clock +11s", "c1 and c2 hold the lock at once, for 2.0 s", "c1 ↔ n4,n5 cut"},
+		"clock-jump":       {"UNSAFE: lease exclusion violated (bounded clock error broken)", "clock +11s", "c1 and c2 hold the lock at once, for 2.0 s", "c1 ↔ n4,n5 cut"},
 		"crash-restart":    {"durable nodes broken", "crashed", "restarts empty", "lost", "c2#1 granted: 3 of 5"},
 		"halves":           {"SAFE", "acquire refused ×12", "c2 ↔ n1..n3 cut"},
 		"calm":             {"SAFE", "2 leases granted, one after the other"},
 		"unknown":          {"UNKNOWN", "must c1 resumes after its lease ended"},
-		"crash-no-ttl":     {"UNSAFE: deadlock freedom (no assumption broken)", "probe asked for the lock"},
+		"crash-no-ttl":     {"UNSAFE: deadlock freedom violated (no assumption broken)", "probe asked for the lock"},
 		"fixed-value":      {"owner only", "deleted by c1"},
 		"pause-in-acquire": {"expired on return", "lease over"},
 		"failover": {"lease exclusion", "durable nodes broken", "n1 → r1 held", "crashed", "s1: n1 does not answer", "s2: n1 is down",
