@@ -22,6 +22,10 @@ demo: build ## run the catalogue in simulation, print the table, write timelines
 build: ## build the program: out/lockstep
 	$(GO) build -o $(BIN) ./cmd/lockstep
 
+.PHONY: fleet
+fleet: build ## build out/lockstep-fleet beside it, for lockstep fleet and lockstep ledger
+	$(GO) -C cmd/fleet build -o $(abspath $(OUT))/lockstep-fleet .
+
 .PHONY: check
 check: ## what to run before each commit: format, vet, staticcheck, and go test -short without real servers; less than two minutes on two cores
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "gofmt would change these"; exit 1; }

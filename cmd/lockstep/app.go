@@ -43,7 +43,8 @@ nothing; 3 something could not be run, or was interrupted.`,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newMerge(k), newReplay(k), newWhy(k), newLimits(k), newCheck(k), newServe(k), newDebate(k), newCourse(k), newVersion(k))
+	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newMerge(k), newReplay(k), newWhy(k), newLimits(k), newCheck(k), newServe(k), newDebate(k), newCourse(k), newVersion(k),
+		newCompanion("fleet", "Search on many machines, with a queue in Redis"), newCompanion("ledger", "Remember what searches found, from night to night"))
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", reports.Width)))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"slices"
@@ -11,33 +12,36 @@ import (
 	"lockstep/sim/workers"
 )
 
-// BenchmarkSearchWorkers measures how many times as many runs a search makes in two worker processes as in one. The two take turns
-// within one benchmark, and the medians count, so that a busy machine slows both.
-func BenchmarkSearchWorkers(b *testing.B) {
-	calm, err := search.Shape{Lock: "redlock", Nodes: 3}.Calm()
+// rate returns how many runs per second a search makes in so many worker processes.
+func rate(b *testing.B, shape search.Shape, processes, runs int) float64 {
+	calm, err := shape.Calm()
 	if err != nil {
 		b.Fatal(err)
 	}
-	rate := func(n int) float64 {
-		s := &search.Search{Calm: calm, Workers: n}
-		stop, err := s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(os.Args[0]) }, Workers: n})
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer stop()
-		if _, err := s.Random(b.Context(), search.Portfolio, 1, 0); err != nil { // so that the workers have started
-			b.Fatal(err)
-		}
-		start := time.Now()
-		r, err := s.Random(b.Context(), search.Portfolio, 400, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return float64(r.Played) / time.Since(start).Seconds()
+	s := &search.Search{Calm: calm, Workers: processes}
+	stop, err := s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(os.Args[0]) }, Workers: processes})
+	if err != nil {
+		b.Fatal(err)
 	}
+	defer stop()
+	if _, err := s.Random(b.Context(), search.Portfolio, 1, 0); err != nil { // so that the workers have started
+		b.Fatal(err)
+	}
+	start := time.Now()
+	r, err := s.Random(b.Context(), search.Portfolio, runs, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return float64(r.Played) / time.Since(start).Seconds()
+}
+
+// BenchmarkSearchWorkers measures how many times as many runs a search makes in two worker processes as in one. The two take turns
+// within one benchmark, and the medians count, so that a busy machine slows both.
+func BenchmarkSearchWorkers(b *testing.B) {
+	shape := search.Shape{Lock: "redlock", Nodes: 3}
 	var one, two []float64
 	for b.Loop() {
-		one, two = append(one, rate(1)), append(two, rate(2))
+		one, two = append(one, rate(b, shape, 1, 400)), append(two, rate(b, shape, 2, 400))
 	}
 	slices.Sort(one)
 	slices.Sort(two)
@@ -46,4 +50,33 @@ func BenchmarkSearchWorkers(b *testing.B) {
 	b.ReportMetric(alone, "runs/s-one")
 	b.ReportMetric(together, "runs/s-two")
 	b.ReportMetric(together/alone, "ratio")
+}
+
+// BenchmarkMillionRuns measures what a million runs of a random search cost, in hours of one core.
+func BenchmarkMillionRuns(b *testing.B) {
+	for _, of := range []struct {
+		name  string
+		shape search.Shape
+	}{
+		{"single", search.Shape{Lock: "single", Nodes: 1}},
+		{"single-again", search.Shape{Lock: "single", Nodes: 1, Workload: search.Again}},
+		{"single-replica", search.Shape{Lock: "single", Nodes: 1, Replicas: 1}},
+		{"redlock-3", search.Shape{Lock: "redlock", Nodes: 3}},
+		{"redlock-5", search.Shape{Lock: "redlock", Nodes: 5}},
+		{"redlock-5-warm", search.Shape{Lock: "redlock", Nodes: 5, Pool: "warm"}},
+		{"watchdog-beyond", search.Shape{Lock: "watchdog", Nodes: 1, Workload: search.Beyond}},
+		{"redsync-5", search.Shape{Lock: "redsync", Nodes: 5}},
+		{"redislock", search.Shape{Lock: "redislock", Nodes: 1}},
+	} {
+		b.Run(of.name, func(b *testing.B) {
+			var all []float64
+			for b.Loop() {
+				all = append(all, rate(b, of.shape, 1, 600))
+			}
+			slices.SortFunc(all, cmp.Compare)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(all[len(all)/2], "runs/s")
+			b.ReportMetric(1e6/all[len(all)/2]/3600, "core-hours/million")
+		})
+	}
 }

@@ -166,8 +166,8 @@ func newMerge(k known) *cobra.Command {
 what the whole command would have printed, byte for byte, with the same exit status. It carries out the command once more, and
 takes the results of runs from the shards. What no shard had to do, such as the reduction of what was found, it does then.
 
-All shards must have been played by this program: built from the same source, with the same Go, with -trimpath. A shard that
-is missing, incomplete or damaged is an error.
+All shards must have been played by this very program: build it once, and copy it to the machines. A shard that is missing,
+incomplete or damaged is an error.
 
 Options after -- are added to the command, such as --json, --verbose, --out or --junit.`,
 		Example: `  lockstep explore --lock redlock --nodes 3 --bound 2 --shard 1/2 --out shards/1

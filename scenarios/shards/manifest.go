@@ -113,7 +113,7 @@ func (m *Manifest) belongs(dir string, to *Manifest, what string) error {
 	name := filepath.Join(dir, manifestName)
 	switch {
 	case m.Build != to.Build:
-		return fmt.Errorf("%s: this shard was played by another program than %s: its build is %s, and not %s; build both from the same source with the same Go and with -trimpath", name, what, short(m.Build), short(to.Build))
+		return fmt.Errorf("%s: this shard was played by another program than %s: its build is %s, and not %s; all shards need the same program: build it once, and copy it", name, what, short(m.Build), short(to.Build))
 	case !slices.Equal(m.Command, to.Command):
 		return fmt.Errorf("%s: this shard belongs to another command than %s: to lockstep %s, and not to lockstep %s", name, what, strings.Join(m.Command, " "), strings.Join(to.Command, " "))
 	case m.Of != to.Of:
