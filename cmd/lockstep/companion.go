@@ -49,7 +49,7 @@ func runCompanion(c *cobra.Command, args []string) error {
 	}
 	run := exec.CommandContext(c.Context(), file, args...)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) } // it ends by itself, with what it has to put away
-	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr // if they are a terminal, it must know
+	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr    // if they are a terminal, it must know
 	err = run.Run()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
 		return status(ended.ExitCode())
