@@ -48,7 +48,14 @@ func Open(ctx context.Context, dir string, m Manifest) (*Shard, error) {
 	if s.file, err = os.OpenFile(filepath.Join(dir, answersName), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return nil, err
 	}
-	if err := s.load(ctx); err != nil {
+	own, err := lock(s.file)
+	switch {
+	case err == nil && !own:
+		err = fmt.Errorf("%s: another process is playing this shard", dir)
+	case err == nil:
+		err = s.load(ctx)
+	}
+	if err != nil {
 		s.file.Close()
 		return nil, err
 	}

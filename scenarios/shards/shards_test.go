@@ -1,0 +1,116 @@
+package shards
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lockstep/scenarios/search"
+	"lockstep/sim/workers"
+)
+
+// shard keeps the outcomes of jobs as a shard of a command.
+func shard(t *testing.T, part, of int, outcomes map[string]string) (dir string) {
+	t.Helper()
+	build, err := Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	s, err := Open(t.Context(), dir, Manifest{Command: []string{"explore"}, Build: build, Shard: search.Shard{Part: part, Of: of}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for job, outcome := range outcomes {
+		if err := s.Keep(json.RawMessage(job), workers.Outcome{Result: outcome}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Complete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Answers of all shards are found, by what a job plays: the program that its guests run is another file on each machine.
+func TestMergeRecalls(t *testing.T) {
+	a := shard(t, 1, 2, map[string]string{`{"run":"x"}`: "x", `{"run":"g","program":{"path":"/here"}}`: "g"})
+	b := shard(t, 2, 2, map[string]string{`{"run":"y"}`: "y", `{"run":"x"}`: "x"})
+	m, err := Merge(t.Context(), []string{b, a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for job, want := range map[string]any{`{"run":"x"}`: "x", `{"run":"y"}`: "y", `{"run":"g","program":{"path":"/there"}}`: "g", `{"run":"z"}`: nil} {
+		o, known, err := m.Recall(json.RawMessage(job))
+		if o.Result != want || known != (want != nil) || err != nil {
+			t.Errorf("%s: %v, known %v, %v", job, o.Result, known, err)
+		}
+	}
+}
+
+// Two shards with different answers for one job are an error; two reports of a run that did not end are not compared.
+func TestMergeCompares(t *testing.T) {
+	a := shard(t, 1, 2, map[string]string{`{"run":"x"}`: "x"})
+	b := shard(t, 2, 2, map[string]string{`{"run":"x"}`: "y"})
+	if _, err := Merge(t.Context(), []string{a, b}); err == nil || !strings.Contains(err.Error(), "two machines played the same run with different results") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is wrong in a shard is named, with its file, and nothing is merged.
+func TestMergeRefuses(t *testing.T) {
+	good := map[string]string{`{"run":"x"}`: "x"}
+	for _, tt := range []struct {
+		name, file, old, new, want string
+	}{
+		{"no manifest", manifestName, "", "", "there must be a shard.json"},
+		{"no JSON", manifestName, "{", "[", "this must be the manifest of a shard"},
+		{"another format", manifestName, `"format": 1`, `"format": 2`, "the format must be 1, and is 2"},
+		{"no command", manifestName, `"explore"`, ``, "it must name a command"},
+		{"no shard", manifestName, `"shard": 1`, `"shard": 7`, "a shard such as 3/64"},
+		{"incomplete", manifestName, `"complete": true`, `"complete": false`, "shard 1/1 is incomplete"},
+		{"no answers", answersName, "", "", "no such file"},
+		{"a line that is cut off", answersName, "\n", "", "is damaged"},
+		{"a line too many", answersName, "\n", "\n{}\n", "is damaged"},
+	} {
+		dir := shard(t, 1, 1, good)
+		file := filepath.Join(dir, tt.file)
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.old == "" {
+			err = os.Remove(file)
+		} else {
+			err = os.WriteFile(file, []byte(strings.Replace(string(data), tt.old, tt.new, 1)), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Merge(t.Context(), []string{dir})
+		if err == nil {
+			m.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// Two processes cannot write to one directory.
+func TestOpenOnce(t *testing.T) {
+	dir := t.TempDir()
+	m := Manifest{Command: []string{"explore"}, Shard: search.Shard{Part: 1, Of: 1}}
+	s, err := Open(t.Context(), dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := Open(t.Context(), dir, m); err == nil || !strings.Contains(err.Error(), "another process is playing this shard") {
+		t.Errorf("got %v", err)
+	}
+}
