@@ -111,7 +111,7 @@ func TestAction(t *testing.T) {
 	says(t, read(t, r.summary), 0, 0, "TestMyLock", " proved ")
 	kept(t, filepath.Join(r.service, "artifacts/lockstep"), "/index.html", "/junit.xml", "TestMyLock.txt")
 
-	r = act(t, workspace, map[string]string{"working-directory": "go", "packages": "./...", "artifact": "mine"})
+	r = act(t, workspace, map[string]string{"working-directory": "go", "artifact": "mine"})
 	r.ended(true, "\n::error title=TestFlawed/release-race/single", "--- FAIL: TestFlawed", "see it again: ")
 	says(t, read(t, r.summary), 0, 0, "TestMyLock", "TestFlawed")
 	kept(t, filepath.Join(r.service, "artifacts/mine"), "/index.html", "/junit.xml", "TestMyLock.txt", "TestFlawed-release-race-single.jsonl")
@@ -132,6 +132,7 @@ func TestActionInputs(t *testing.T) {
 		{"args", "-outputdir=x", "::error title=Lockstep::The input args must not have -outputdir"},
 		{"working-directory", "docs", "there is no file docs/go.mod"},
 		{"packages", "./x; touch pwned; $(touch pwned) `touch pwned` *", "malformed import path"},
+		{"packages", "go.*", `malformed import path "go.*"`},
 		{"args", "'; touch pwned; \" ' && touch pwned", "malformed import path"},
 	} {
 		r := act(t, workspace, map[string]string{row.input: row.value})

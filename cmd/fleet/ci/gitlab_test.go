@@ -138,6 +138,8 @@ func (p *pipeline) run(name, project string, index int) (string, int) {
 	}
 	if j.Parallel > 0 {
 		c.Env = append(c.Env, fmt.Sprintf("CI_NODE_INDEX=%d", index), fmt.Sprintf("CI_NODE_TOTAL=%d", shardCount))
+	} else {
+		c.Env = append(c.Env, "CI_NODE_TOTAL=1") // and no index
 	}
 	out, status := script(p.t, c)
 	if status == 0 || j.Artifacts.When == "always" {
@@ -218,5 +220,5 @@ func TestGitLabSearch(t *testing.T) {
 	parallel.Parallel = 0
 	p.jobs["search"] = parallel
 	out, status = p.run("search", t.TempDir(), 1)
-	says(t, out, status, 1, "CI_NODE_TOTAL: must be set: the job must have parallel")
+	says(t, out, status, 1, "CI_NODE_INDEX: must be set: the job must have parallel")
 }
