@@ -1,0 +1,224 @@
+package ci
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A gitlabJob is a job of GitLab, with the keys that docs/ci uses.
+type gitlabJob struct {
+	Stage string `yaml:"stage"`
+	Needs words  `yaml:"needs"`
+	Rules []struct {
+		If string `yaml:"if"`
+	} `yaml:"rules"`
+	Parallel int `yaml:"parallel"`
+	Retry    struct {
+		Max  int   `yaml:"max"`
+		When words `yaml:"when"`
+	} `yaml:"retry"`
+	ResourceGroup string `yaml:"resource_group"`
+	Script        words  `yaml:"script"`
+	Cache         struct {
+		Key   string `yaml:"key"`
+		Paths words  `yaml:"paths"`
+		When  string `yaml:"when"`
+	} `yaml:"cache"`
+	Artifacts struct {
+		When     string `yaml:"when"`
+		Paths    words  `yaml:"paths"`
+		ExpireIn string `yaml:"expire_in"`
+		Reports  struct {
+			JUnit string `yaml:"junit"`
+		} `yaml:"reports"`
+	} `yaml:"artifacts"`
+}
+
+// A gitlab is the file of a pipeline.
+type gitlab struct {
+	Variables map[string]string `yaml:"variables"`
+	Stages    words             `yaml:"stages"`
+	Default   struct {
+		Image string `yaml:"image"`
+	} `yaml:"default"`
+	Source string    `yaml:".source"`
+	Lock   gitlabJob `yaml:"lock"`
+	Build  gitlabJob `yaml:"build"`
+	Search gitlabJob `yaml:"search"`
+	Merge  gitlabJob `yaml:"merge"`
+	Ledger gitlabJob `yaml:"ledger"` // it is not run here: it needs a ledger of earlier nights
+}
+
+func readGitLab(t *testing.T) (g gitlab, jobs map[string]gitlabJob) {
+	t.Helper()
+	strict(t, "gitlab.yml", &g)
+	return g, map[string]gitlabJob{"lock": g.Lock, "build": g.Build, "search": g.Search, "merge": g.Merge, "ledger": g.Ledger}
+}
+
+func TestGitLabSchema(t *testing.T) {
+	g, jobs := readGitLab(t)
+	for name, j := range jobs {
+		if !slices.Contains(g.Stages, j.Stage) || len(j.Script) == 0 || len(j.Rules) != 1 {
+			t.Errorf("the job %s needs a script, a rule, and one of the stages %v: %+v", name, g.Stages, j)
+		}
+		for _, needed := range j.Needs {
+			if slices.Index(g.Stages, jobs[needed].Stage) > slices.Index(g.Stages, j.Stage) || jobs[needed].Rules[0] != j.Rules[0] {
+				t.Errorf("the job %s cannot need %s, which may not be there", name, needed)
+			}
+		}
+	}
+}
+
+// TestGitLabAsGitLab has another program check the file with the schema that GitLab publishes: npm install -g gitlab-ci-local.
+func TestGitLabAsGitLab(t *testing.T) {
+	tool, err := exec.LookPath("gitlab-ci-local")
+	if err != nil {
+		t.Skip("gitlab-ci-local is not on the PATH")
+	}
+	dir := t.TempDir()
+	check := func(text string) (string, int) {
+		write(t, filepath.Join(dir, ".gitlab-ci.yml"), text)
+		c := exec.Command("bash", "-euc", `git init -q . && { git remote add origin git@gitlab.com:me/lock.git || true; } && "$0" --list`, tool)
+		c.Dir = dir
+		return script(t, c)
+	}
+	text := read(t, filepath.Join(files, "gitlab.yml"))
+	out, status := check(text)
+	says(t, out, status, 0, "json schema validated")
+	out, status = check(strings.Replace(text, "parallel:", "paralel:", 1))
+	says(t, out, status, 1, "paralel")
+}
+
+// A pipeline runs jobs as a runner of GitLab does, each in a project directory of its own.
+type pipeline struct {
+	t         *testing.T
+	variables map[string]string
+	jobs      map[string]gitlabJob
+	artifacts string
+	bin       string // has a git that clones this repository from nowhere
+}
+
+func newPipeline(t *testing.T) *pipeline {
+	g, jobs := readGitLab(t)
+	p := &pipeline{t, g.Variables, jobs, t.TempDir(), t.TempDir()}
+	const git = `#!/bin/bash
+set -eu
+[ "$*" = "clone --quiet --depth 1 --branch REF https://gitlab.com/OWNER/lockstep.git .lockstep" ]
+ln -s %q .lockstep
+`
+	write(t, filepath.Join(p.bin, "git"), fmt.Sprintf(git, repository))
+	if err := os.Chmod(filepath.Join(p.bin, "git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const iid = "12"
+
+// run runs a job, and returns what it printed and its status. The index is that of a job with parallel.
+func (p *pipeline) run(name, project string, index int) (string, int) {
+	p.t.Helper()
+	j := p.jobs[name]
+	for _, needed := range j.Needs {
+		for _, from := range must(filepath.Glob(filepath.Join(p.artifacts, needed+"-*"))) {
+			copyTree(p.t, from, project, true)
+		}
+	}
+	// The runner puts the entries one after the other.
+	c := exec.Command("bash", "-eo", "pipefail", "-c", strings.Join(j.Script, "\n"))
+	c.Dir = project
+	c.Env = environ("PATH="+p.bin+":"+os.Getenv("PATH"), "CI=true", "CI_PIPELINE_IID="+iid)
+	for name, value := range p.variables {
+		c.Env = append(c.Env, name+"="+value)
+	}
+	if j.Parallel > 0 {
+		c.Env = append(c.Env, fmt.Sprintf("CI_NODE_INDEX=%d", index), fmt.Sprintf("CI_NODE_TOTAL=%d", shardCount))
+	} else {
+		c.Env = append(c.Env, "CI_NODE_TOTAL=1") // and no index
+	}
+	out, status := script(p.t, c)
+	if status == 0 || j.Artifacts.When == "always" {
+		for _, path := range j.Artifacts.Paths {
+			if from := filepath.Join(project, path); exists(from) {
+				copyTree(p.t, from, filepath.Join(p.artifacts, fmt.Sprintf("%s-%d", name, index), path), true)
+			}
+		}
+	}
+	return out, status
+}
+
+func TestGitLabLock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tests locks in a module of their own")
+	}
+	p := newPipeline(t)
+	for _, row := range []struct {
+		flawed bool
+		status int
+		want   []string
+	}{
+		{false, 0, []string{"ok  \tmylock/sound"}},
+		{true, 1, []string{"ok  \tmylock/sound", "--- FAIL: TestFlawed", "FAIL\tmylock/flawed"}},
+	} {
+		project := t.TempDir()
+		newModule(t, project, row.flawed)
+		out, status := p.run("lock", project, 0)
+		says(t, out, status, row.status, row.want...)
+		if want := "lockstep/_artifacts/**/junit*.xml"; p.jobs["lock"].Artifacts.Reports.JUnit != want {
+			t.Errorf("the reports are %s, want %s", p.jobs["lock"].Artifacts.Reports.JUnit, want)
+		}
+		kept(t, filepath.Join(p.artifacts, "lock-0/lockstep"), "/index.html", "/junit.xml")
+	}
+	kept(t, filepath.Join(p.artifacts, "lock-0/lockstep"), "TestFlawed-release-race-single.jsonl")
+}
+
+func TestGitLabSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays a search in shards")
+	}
+	p := newPipeline(t)
+	p.variables["SEARCH"] = strings.Join(arguments, "\n") + "\n"
+	out, status := p.run("build", t.TempDir(), 0)
+	says(t, out, status, 0)
+
+	second := t.TempDir()
+	for shard, project := range []string{t.TempDir(), second, t.TempDir()} {
+		out, status := p.run("search", project, shard+1)
+		says(t, out, status, 0, fmt.Sprintf("shard %d/%d is complete: ", shard+1, shardCount))
+	}
+	want := alone(t, environ(), iid)
+	merged := func() {
+		t.Helper()
+		project := t.TempDir()
+		out, status := p.run("merge", project, 0)
+		says(t, out, status, 0)
+		same(t, "the text", read(t, filepath.Join(project, "night.txt")), want.text)
+		same(t, "the JSON", read(t, filepath.Join(project, "night.json")), want.json)
+		same(t, "what was saved", tree(t, filepath.Join(project, "found")), want.found)
+	}
+	merged()
+
+	// A job that was interrupted, and finds its shard in its cache.
+	shard := filepath.Join(second, "shards/2")
+	kept := interrupt(t, shard)
+	if err := os.RemoveAll(filepath.Join(p.artifacts, "search-2")); err != nil {
+		t.Fatal(err)
+	}
+	out, status = p.run("merge", t.TempDir(), 0)
+	says(t, out, status, 3, "lockstep: shard 2 of 3 is missing\n")
+	out, status = p.run("search", second, 2)
+	says(t, out, status, 0)
+	continued(t, shard, kept)
+	merged()
+
+	parallel := p.jobs["search"]
+	parallel.Parallel = 0
+	p.jobs["search"] = parallel
+	out, status = p.run("search", t.TempDir(), 1)
+	says(t, out, status, 1, "CI_NODE_INDEX: must be set: the job must have parallel")
+}

@@ -1,0 +1,119 @@
+package ci
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A workflow is the file of a workflow.
+type workflow struct {
+	Name        string            `yaml:"name"`
+	On          map[string]any    `yaml:"on"`
+	Permissions map[string]string `yaml:"permissions"`
+	Concurrency struct {
+		Group string `yaml:"group"`
+	} `yaml:"concurrency"`
+	Env  map[string]string `yaml:"env"`
+	Jobs map[string]struct {
+		Needs          words  `yaml:"needs"`
+		RunsOn         string `yaml:"runs-on"`
+		TimeoutMinutes int    `yaml:"timeout-minutes"`
+		Strategy       struct {
+			FailFast *bool `yaml:"fail-fast"`
+			Matrix   struct {
+				Shard []int `yaml:"shard"`
+			} `yaml:"matrix"`
+		} `yaml:"strategy"`
+		Steps []step `yaml:"steps"`
+	} `yaml:"jobs"`
+}
+
+// ledger are the steps that are left out here: they need a ledger of earlier nights.
+var ledger = map[string][]string{
+	"build": {"Build the ledger"},
+	"merge": {"Compare with the nights before"},
+}
+
+// search runs a job of the nightly workflow.
+func (w workflow) job(t *testing.T, service, name string, shard, attempt int) *job {
+	t.Helper()
+	r := newJob(t, service)
+	r.leaveOut = ledger[name]
+	r.env["SEARCH"] = w.Env["SEARCH"]
+	r.contexts["matrix"].(contexts)["shard"] = fmt.Sprint(shard)
+	r.contexts["strategy"].(contexts)["job-total"] = fmt.Sprint(shardCount)
+	r.contexts["github"].(contexts)["run_attempt"] = fmt.Sprint(attempt)
+	r.run(w.Jobs[name].Steps)
+	return r
+}
+
+func TestNightlySchema(t *testing.T) {
+	if found := lint(t, "search.yml", read(t, filepath.Join(files, "search.github.yml"))); len(found) > 0 {
+		t.Errorf("actionlint: %v", found)
+	}
+	var w workflow
+	strict(t, "search.github.yml", &w)
+	for i, n := range w.Jobs["shard"].Strategy.Matrix.Shard {
+		if n != i+1 {
+			t.Errorf("the shards must be counted from 1, and are %v", w.Jobs["shard"].Strategy.Matrix.Shard)
+			break
+		}
+	}
+	if w.Jobs["shard"].Strategy.FailFast == nil || *w.Jobs["shard"].Strategy.FailFast {
+		t.Error("a shard that fails must not end the others")
+	}
+	if got := fmt.Sprint(w.Jobs["shard"].Needs, w.Jobs["merge"].Needs); got != "[build] [shard]" {
+		t.Errorf("the jobs need %s: the merge must wait for all shards", got)
+	}
+}
+
+func TestNightly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays a search in shards")
+	}
+	var w workflow
+	strict(t, "search.github.yml", &w)
+	w.Env["SEARCH"] = strings.Join(arguments, "\n") + "\n"
+	service := t.TempDir()
+
+	w.job(t, service, "build", 0, 1).ended(false)
+	for shard := 1; shard <= shardCount; shard++ {
+		w.job(t, service, "shard", shard, 1).ended(false, fmt.Sprintf("shard %d/%d is complete: ", shard, shardCount))
+	}
+	want := alone(t, onGitHub(), runNumber)
+	merged := func() {
+		t.Helper()
+		r := w.job(t, service, "merge", 0, 1)
+		r.ended(false)
+		results := filepath.Join(service, "artifacts/search")
+		same(t, "the text", read(t, filepath.Join(results, "night.txt")), want.text)
+		same(t, "the JSON", read(t, filepath.Join(results, "night.json")), want.json)
+		same(t, "what was saved", tree(t, filepath.Join(results, "found")), want.found)
+		says(t, read(t, r.summary), 0, 0, "### Search\n\n    exploring", "\n    lease exclusion violated, broken durable nodes\n")
+	}
+	merged()
+
+	// A shard that was interrupted, and whose job is run again.
+	shard := filepath.Join(service, "artifacts/shard-2")
+	kept := interrupt(t, shard)
+	w.job(t, service, "merge", 0, 1).ended(true, "shard 2/3 is incomplete", "exit status 3")
+	w.job(t, service, "shard", 2, 2).ended(false)
+	continued(t, shard, kept)
+	merged()
+
+	// A shard that has left nothing.
+	if err := os.RemoveAll(shard); err != nil {
+		t.Fatal(err)
+	}
+	w.job(t, service, "merge", 0, 1).ended(true, "lockstep: shard 2 of 3 is missing\n", "exit status 3")
+	w.job(t, service, "shard", 2, 2).ended(false, "there is no artifact shard-2")
+	merged()
+
+	w.Env["SEARCH"] = ""
+	w.job(t, service, "shard", 1, 1).ended(true, "SEARCH: must have the arguments of lockstep explore, each on a line of its own")
+	w.Env["SEARCH"] = "--lock=none\n"
+	w.job(t, service, "shard", 1, 1).ended(true, "exit status 3")
+}
