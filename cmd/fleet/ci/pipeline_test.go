@@ -150,7 +150,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "lockstep"), "./cmd/lockstep")
+	c := exec.Command("go", "build", "-o", filepath.Join(dir, "lockstep"), "./cmd/lockstep")
 	c.Dir, c.Env, c.Stderr = repository, environ(), os.Stderr
 	return filepath.Join(dir, "lockstep"), errors.Join(c.Run(), os.Chmod(dir, 0o755))
 })
