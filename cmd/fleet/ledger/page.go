@@ -19,7 +19,7 @@ const IndexName = "index.html"
 var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"visible": reports.Visible, "lines": reports.VisibleLines,
+	"visible": reports.Visible, "lines": reports.VisibleLines, "paragraphs": paragraphs,
 }).Parse(pageText))
 
 // Pages are the page about a ledger, and the scenarios of its findings.
@@ -57,6 +57,17 @@ type mark struct {
 	Night string
 	State State // empty if it says nothing
 	What  string
+}
+
+// paragraphs splits a story at its empty lines. The browser breaks lines of prose; steps stay as they are.
+func paragraphs(story string) []string {
+	all := strings.Split(story, "\n\n")
+	if len(all) > 1 {
+		for i, p := range all {
+			all[i] = strings.ReplaceAll(p, "\n", " ")
+		}
+	}
+	return all
 }
 
 // A lot is the findings in one state.
