@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -90,6 +91,10 @@ func Open(ctx context.Context, file string, create bool) (*Ledger, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: a ledger must be a regular file", file)
+	default:
+		if err := checkHeader(file); err != nil {
+			return nil, err
+		}
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -111,6 +116,25 @@ func Open(ctx context.Context, file string, create bool) (*Ledger, error) {
 		return nil, l.told(err)
 	}
 	return l, nil
+}
+
+// notLedger is what is wrong with a file that is no database.
+const notLedger = "it is not a ledger, which is an SQLite database; --ledger must name one that lockstep ledger add has made"
+
+// checkHeader returns an error if a file is neither empty nor a database. SQLite takes a file of a few bytes for an empty one, and would
+// overwrite it.
+func checkHeader(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	const header = "SQLite format 3\x00"
+	begin := make([]byte, len(header))
+	if n, err := io.ReadFull(f, begin); n > 0 && (err != nil || string(begin) != header) {
+		return fmt.Errorf("%s: %s", file, notLedger)
+	}
+	return nil
 }
 
 // Close closes the file.
@@ -137,10 +161,10 @@ func (l *Ledger) check(ctx context.Context, create bool) error {
 // is reports whether the file is a ledger; it is not if it is empty. Anything else is an error.
 func (l *Ledger) is(ctx context.Context, q querier) (bool, error) {
 	var app, version, tables int
-	for pragma, to := range map[string]*int{"PRAGMA application_id": &app, "PRAGMA user_version": &version, "SELECT count(*) FROM sqlite_schema": &tables} {
-		if err := q.QueryRowContext(ctx, pragma).Scan(to); err != nil {
-			return false, err
-		}
+	err := q.QueryRowContext(ctx, "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
+		Scan(&app, &version, &tables) // in one statement: another process may be making the tables
+	if err != nil {
+		return false, err
 	}
 	switch {
 	case app == 0 && version == 0 && tables == 0:
@@ -180,7 +204,7 @@ func (l *Ledger) told(err error) error {
 		return err
 	}
 	say := map[int]string{
-		sqlite3.SQLITE_NOTADB:   "it is not a ledger, which is an SQLite database; --ledger must name one that lockstep ledger add has made",
+		sqlite3.SQLITE_NOTADB:   notLedger,
 		sqlite3.SQLITE_CORRUPT:  "the database is damaged; use a copy, or what the sqlite3 program can recover",
 		sqlite3.SQLITE_FULL:     "the disk is full, and nothing was changed; it must have room for the ledger",
 		sqlite3.SQLITE_READONLY: "it is read-only, and nothing was changed; the file and its directory must be writable",

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -116,12 +118,27 @@ func WriteList(w io.Writer, all []*Finding) {
 	io.WriteString(w, rendered(t))
 }
 
-// WriteJSON writes findings as a JSON array, with their pages.
+// WriteJSON writes findings as a JSON array, with their pages. Characters that cannot be shown are escaped, for it may be read in a
+// terminal.
 func WriteJSON(w io.Writer, all []*Finding) error {
-	enc := json.NewEncoder(w)
+	var text, b strings.Builder
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(append([]*Finding{}, all...))
+	if err := enc.Encode(append([]*Finding{}, all...)); err != nil {
+		return err
+	}
+	for _, r := range text.String() {
+		if r == '\n' || unicode.IsGraphic(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // WriteText writes a finding, with its history.
