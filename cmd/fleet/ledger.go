@@ -51,6 +51,12 @@ does not say how many nodes and replicas it had: if they change, replay.`,
   (lockstep version --json; lockstep explore --lock redsync --json) | lockstep ledger add -
   lockstep ledger replay
   lockstep ledger page --out site`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return visible(fmt.Errorf("unknown command %q; lockstep ledger --help lists the commands", args[0]))
+			}
+			return c.Help()
+		},
 	}
 	c.PersistentFlags().StringVar(&f.file, "ledger", "lockstep-ledger.db", "the `FILE` that has the ledger")
 	c.AddCommand(f.add(), f.replay(), f.list(), f.show(), f.close(), f.reopen(), f.page())

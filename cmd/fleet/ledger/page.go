@@ -50,7 +50,11 @@ type shown struct {
 	Command string
 	Strip   []mark
 	History []Line
+	Whole   bool // it is shown with its story and its history, and not only as a line
 }
+
+// mostWhole is how many findings are shown as a whole. A browser takes long for a page with thousands of them.
+const mostWhole = 500
 
 // A mark is what one night says about a finding.
 type mark struct {
@@ -97,7 +101,7 @@ func (l *Ledger) Page(ctx context.Context) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	histories, err := l.histories(ctx, all)
+	histories, err := l.histories(ctx, all[:min(len(all), mostWhole)])
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +115,19 @@ func (l *Ledger) Page(ctx context.Context) (*Pages, error) {
 		lots = append(lots, &lot{State: s, Means: s.Means()})
 	}
 	open := 0
-	for _, f := range all {
+	for i, f := range all {
 		if f.State.Open() {
 			open++
 		}
-		s := &shown{Finding: f, Status: f.status(), Span: f.span(), Command: f.command(), History: histories[f.id]}
+		s := &shown{Finding: f, Whole: i < mostWhole, Status: f.status(), Span: f.span(), Command: f.command(), History: histories[f.id]}
+		for _, lot := range lots {
+			if lot.State == f.State {
+				lot.All = append(lot.All, s)
+			}
+		}
+		if !s.Whole {
+			continue
+		}
 		byNight := map[string]*mark{}
 		for _, h := range s.History {
 			m := byNight[h.Night]
@@ -135,11 +147,6 @@ func (l *Ledger) Page(ctx context.Context) (*Pages, error) {
 				s.Strip = append(s.Strip, *m)
 			} else {
 				s.Strip = append(s.Strip, mark{Night: n, What: ", not looked for"})
-			}
-		}
-		for _, lot := range lots {
-			if lot.State == f.State {
-				lot.All = append(lot.All, s)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -111,9 +112,18 @@ func WriteList(w io.Writer, all []*Finding) {
 		fmt.Fprintln(w, "no findings")
 		return
 	}
-	t := newTable("state", "ID", "lock", "property", "assumption broken", "first", "last", "nights")
+	head := table.Row{"state", "ID", "lock", "property", "assumption broken", "first", "last", "nights"}
+	reasons := slices.ContainsFunc(all, func(f *Finding) bool { return f.Reason != "" })
+	if reasons {
+		head = append(head, "closed because")
+	}
+	t := newTable(head...)
 	for _, f := range all {
-		t.AppendRow(table.Row{f.State, f.ID, word(f.Lock), word(f.Property), word(f.Assumption), word(f.First), word(f.Last), f.Nights})
+		row := table.Row{f.State, f.ID, word(f.Lock), word(f.Property), word(f.Assumption), word(f.First), word(f.Last), f.Nights}
+		if reasons {
+			row = append(row, word(f.Reason))
+		}
+		t.AppendRow(row)
 	}
 	io.WriteString(w, rendered(t))
 }
