@@ -42,11 +42,13 @@ violation are the same: names, times and magnitudes do not count. Nor does the v
 which is recorded with each night. So after an upgrade the ledger says which findings are still
 there.
 
-A night resolves a finding only if it could have found it again: a complete search with the same
-workload and TTL, which tried the kinds of perturbations that it takes, or the same draws again; and
-which reported no other story about the same property and assumption, because a search reports one
-of each. Otherwise the night says nothing about it. A replay always tells. The output of a search
-does not say how many nodes and replicas it had: if they change, replay.`,
+A night resolves a finding only if it could have found it again: by a complete search with the same
+workload, TTL and seed, which tried the kinds of perturbations that it takes, or made the same draws.
+If such a search reports another story about the same property and assumption, it says nothing,
+because it reports one of each. A replay always tells. What a search prints does not say how many
+nodes and replicas it had: give such searches the same options each night, or replay.
+
+Nights are in the order in which they were first added.`,
 		Example: `  lockstep explore --lock redislock --workload all --json | lockstep ledger add -
   (lockstep version --json; lockstep explore --lock redsync --json) | lockstep ledger add -
   lockstep ledger replay

@@ -185,7 +185,7 @@ func (f *found) check() error {
 	case len(f.Property) > longestName || len(f.Assumption) > longestName:
 		return fmt.Errorf("its property and its assumption may have at most %d bytes", longestName)
 	case f.Token != "" && !token.MatchString(f.Token):
-		return errors.New("its token must be one that lockstep explore has printed, which begins with lk1.")
+		return errors.New("its token must be one that lockstep explore has printed, such as lk1.abc")
 	case f.Scenario == "":
 		return nil
 	}

@@ -67,6 +67,7 @@ func TestJudge(t *testing.T) {
 		{"another lock was searched", "found; ; found", "new - ongoing"},
 		{"another workload", "found; clean again", "new -"},
 		{"another TTL", "found; clean ttl", "new -"},
+		{"another seed", "found; clean seed2", "new -"},
 		{"fewer kinds", "found; clean only-b", "new -"},
 		{"enough kinds", "found; clean only-a", "new resolved"},
 		{"a smaller bound", "found-b2; clean bound1", "new -"},
