@@ -272,16 +272,14 @@ func (f *ledgerFlags) replayAll(c *cobra.Command, l *ledger.Ledger, program stri
 	if played < len(all) {
 		fmt.Fprintf(w, "%d of %d were replayed\n", played, len(all))
 	}
-	if err := tell(c, n); err != nil {
-		return err
-	}
+	err = tell(c, n)
 	switch {
 	case c.Context().Err() != nil:
 		return c.Context().Err()
-	case unclear > 0:
+	case err == nil && unclear > 0:
 		return status(exitUnknown)
 	}
-	return nil
+	return err
 }
 
 func (f *ledgerFlags) list() *cobra.Command {
