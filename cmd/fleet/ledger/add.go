@@ -342,9 +342,29 @@ func visitsOf(ctx context.Context, q querier, lock string) ([]*visit, error) {
 // judged is a finding with its turns.
 type judged struct {
 	id                          int64
+	what                        failing
 	state                       State
 	first, last, judged, nights int64
 	turns                       []turn
+}
+
+// judgedOf returns the findings of a lock, without turns, by their numbers.
+func judgedOf(ctx context.Context, q querier, lock string) (map[int64]*judged, error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, property, assumption, state, coalesce(first, 0), coalesce(last, 0), coalesce(judged, 0), nights
+		FROM findings WHERE lock = ?`, lock)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[int64]*judged{}
+	for rows.Next() {
+		f := &judged{}
+		if err := rows.Scan(&f.id, &f.what.property, &f.what.assumption, &f.state, &f.first, &f.last, &f.judged, &f.nights); err != nil {
+			return nil, err
+		}
+		all[f.id] = f
+	}
+	return all, rows.Err()
 }
 
 // judgeAll judges the findings of a lock, one after the other.
@@ -353,42 +373,43 @@ func judgeAll(ctx context.Context, q querier, lock string, visits []*visit, each
 	for _, v := range visits {
 		byID[v.id] = v
 	}
-	rows, err := q.QueryContext(ctx, `SELECT f.id, f.property, f.assumption, f.state, coalesce(f.first, 0), coalesce(f.last, 0), coalesce(f.judged, 0), f.nights, s.visit, s.what, s.kinds
-		FROM findings f JOIN sightings s ON s.finding = f.id WHERE f.lock = ? ORDER BY f.id`, lock)
+	findings, err := judgedOf(ctx, q, lock)
+	if err != nil {
+		return err
+	}
+	rows, err := q.QueryContext(ctx, "SELECT s.finding, s.visit, s.what, s.kinds FROM findings f JOIN sightings s ON s.finding = f.id WHERE f.lock = ? ORDER BY f.id", lock)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	var now *judged
-	var what failing
 	seen := map[*visit]*sighting{}
 	end := func() error {
 		if now == nil {
 			return nil
 		}
-		now.turns = judge(what, visits, seen)
+		now.turns = judge(now.what, visits, seen)
 		clear(seen)
 		return each(now)
 	}
-	for rows.Next() {
-		var f judged
-		var p failing
-		var visit int64
+	lists := map[string][]string{}
+	for rows.Next() { // there may be a million
+		var finding, visit int64
 		var s sighting
 		var kinds string
-		if err := rows.Scan(&f.id, &p.property, &p.assumption, &f.state, &f.first, &f.last, &f.judged, &f.nights, &visit, &s.what, &kinds); err != nil {
+		if err := rows.Scan(&finding, &visit, &s.what, &kinds); err != nil {
 			return err
 		}
-		if now == nil || now.id != f.id {
+		if now == nil || now.id != finding {
 			if err := end(); err != nil {
 				return err
 			}
-			now, what = &f, p
+			now = findings[finding]
 		}
-		if kinds != "" {
-			s.kinds = strings.Split(kinds, ",")
+		if _, ok := lists[kinds]; !ok && kinds != "" {
+			lists[kinds] = strings.Split(kinds, ",")
 		}
-		s.visit = byID[visit]
+		s.visit, s.kinds = byID[visit], lists[kinds]
 		seen[s.visit] = &s
 	}
 	if err := rows.Err(); err != nil {

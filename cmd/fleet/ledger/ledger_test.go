@@ -230,6 +230,12 @@ func TestVersions(t *testing.T) {
 	if err != nil || len(history) != 2 || history[0].Version != "v0.9.3" || history[1].Version != "v0.9.4" || history[1].Build != "v2" || history[1].State != Ongoing {
 		t.Error(history, err)
 	}
+	// Two versions on one night: it is still there, and the history says in which.
+	mustAdd(t, l, "3", `[{"name":"a","version":"v0.9.4"}]`+"\n"+line("a", 2)+`[{"name":"a","version":"v0.9.5"}]`+"\n"+line("a"))
+	_, history, err = l.Show(t.Context(), list[0].ID)
+	if err != nil || len(history) != 4 || history[2].Outcome != Found || history[3].Version != "v0.9.5" || history[3].Outcome != Absent || history[3].State != Ongoing {
+		t.Error(history, err)
+	}
 }
 
 // TestBadInput checks the errors, and that nothing is added if there is one.
