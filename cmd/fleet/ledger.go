@@ -1,7 +1,418 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/cmd/fleet/ledger"
+	"lockstep/reports"
+	"lockstep/scenarios/files"
+)
+
+// ledgerFlags are the options that several commands of the ledger have.
+type ledgerFlags struct {
+	file           string
+	night, version string
+}
 
 func newLedger() *cobra.Command {
-	return &cobra.Command{Use: "ledger", Short: "What was found, from one night to the next"}
+	f := &ledgerFlags{}
+	c := &cobra.Command{
+		Use:   "ledger",
+		Short: "Remember what was found, from one night to the next",
+		Long: `Ledger keeps what searches found in a file, and says what each night made of it:
+
+  new        found for the first time
+  regressed  found again after it was resolved
+  ongoing    found again
+  resolved   looked for in the same way, and not found; or replayed, and it passes
+  closed     closed by a person with a reason; it stays so, even if it is found again
+
+Two findings are the same if the lock, the property, the assumption and the steps that prove the
+violation are the same: names, times and magnitudes do not count. Nor does the version of the lock,
+which is recorded with each night. So after an upgrade the ledger says which findings are still
+there.
+
+A night resolves a finding only if it could have found it again: by a complete search with the same
+workload, TTL and seed, which tried the kinds of perturbations that it takes, or made the same draws.
+If such a search reports another story about the same property and assumption, it says nothing,
+because it reports one of each. A replay always tells. What a search prints does not say how many
+nodes and replicas it had: give such searches the same options each night, or replay.
+
+Nights are in the order in which they were first added.`,
+		Example: `  lockstep explore --lock redislock --workload all --json | lockstep ledger add -
+  (lockstep version --json; lockstep explore --lock redsync --json) | lockstep ledger add -
+  lockstep ledger replay
+  lockstep ledger page --out site`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return visible(fmt.Errorf("unknown command %q; lockstep ledger --help lists the commands", args[0]))
+			}
+			return c.Help()
+		},
+	}
+	c.PersistentFlags().StringVar(&f.file, "ledger", "lockstep-ledger.db", "the `FILE` that has the ledger")
+	c.AddCommand(f.add(), f.replay(), f.list(), f.show(), f.close(), f.reopen(), f.page())
+	return c
+}
+
+// ofNight adds the flags of commands that add to a night.
+func (f *ledgerFlags) ofNight(c *cobra.Command) {
+	c.Flags().StringVar(&f.night, "night", "", "add to the night `LABEL` (default today's date, in UTC)")
+	c.Flags().StringVar(&f.version, "version", "", "the locks are of the version `LABEL` (default what lockstep version --json says)")
+}
+
+// tonight is the label of the night.
+func (f *ledgerFlags) tonight(c *cobra.Command) string {
+	if c.Flags().Changed("night") {
+		return f.night
+	}
+	return time.Now().UTC().Format(time.DateOnly)
+}
+
+// checkVersion refuses a version that was given and is empty, such as a shell variable that is not set.
+func (f *ledgerFlags) checkVersion(c *cobra.Command) error {
+	if c.Flags().Changed("version") && f.version == "" {
+		return errors.New("--version is empty; it must be a label, or be left out")
+	}
+	return nil
+}
+
+// with opens the ledger and does something with it.
+func (f *ledgerFlags) with(ctx context.Context, create bool, do func(*ledger.Ledger) error) error {
+	l, err := ledger.Open(ctx, f.file, create)
+	if err != nil {
+		return visible(err)
+	}
+	err = do(l)
+	return visible(errors.Join(err, l.Close()))
+}
+
+// visible makes an error safe to print: it may quote anything from a file.
+func visible(err error) error {
+	var code status
+	if err == nil || errors.As(err, &code) {
+		return err
+	}
+	return errors.New(reports.Shorten(reports.VisibleLines(err.Error()), 2000))
+}
+
+// out is where a command prints. On GitHub, where a line may be a command to the runner, such lines are changed: the text comes from locks
+// and files.
+func out(c *cobra.Command) io.Writer {
+	if os.Getenv("GITHUB_ACTIONS") == "true" {
+		return plain{c.OutOrStdout()}
+	}
+	return c.OutOrStdout()
+}
+
+// plain writes whole lines that the runner of GitHub Actions does not take for commands: it looks for two colons at the beginning of a
+// line, and for ##[ anywhere.
+type plain struct{ w io.Writer }
+
+func (p plain) Write(b []byte) (int, error) {
+	lines := strings.Split(strings.ReplaceAll(string(b), "##[", `##\[`), "\n")
+	for i, line := range lines {
+		if rest := strings.TrimLeft(line, " \t"); strings.HasPrefix(rest, "::") {
+			lines[i] = `\` + rest
+		}
+	}
+	if _, err := io.WriteString(p.w, strings.Join(lines, "\n")); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func (f *ledgerFlags) add() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "add FILE|- ...",
+		Short: "Add what searches found on one night, and say what is new",
+		Long: `Add adds what lockstep explore --json has printed. Adding the same again changes nothing. If a file
+begins with what lockstep version --json prints, its searches have these versions.
+
+If GITHUB_STEP_SUMMARY is set, add writes its table there as well.
+
+Exit status: 0 nothing is new or has regressed on this night; 1 something is; 3 bad input, and then
+nothing is added.`,
+		Example: `  lockstep explore --lock redislock --json | lockstep ledger add -
+  lockstep ledger add --night 2026-11-27 --version v0.9.4 redislock.json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("add takes at least one FILE, or - for standard input")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.checkVersion(c); err != nil {
+				return err
+			}
+			inputs, done, err := open(c, args)
+			defer done()
+			if err != nil {
+				return visible(err)
+			}
+			return f.with(c.Context(), true, func(l *ledger.Ledger) error {
+				n, err := l.Add(c.Context(), f.tonight(c), f.version, inputs)
+				if err != nil {
+					return err
+				}
+				return tell(c, n)
+			})
+		},
+	}
+	f.ofNight(c)
+	return c
+}
+
+// open opens the inputs, before anything is changed.
+func open(c *cobra.Command, args []string) (all []ledger.Input, done func(), err error) {
+	var opened []*os.File
+	done = func() {
+		for _, f := range opened {
+			f.Close()
+		}
+	}
+	for i, name := range args {
+		if name == "-" {
+			if slices.Contains(args[:i], "-") {
+				return nil, done, errors.New("- is standard input, which can be read once")
+			}
+			all = append(all, ledger.Input{Name: "standard input", Reader: c.InOrStdin()})
+			continue
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, done, err
+		}
+		opened = append(opened, file)
+		all = append(all, ledger.Input{Name: name, Reader: file})
+	}
+	return all, done, nil
+}
+
+// tell prints the summary of a night, also for GitHub, and returns its exit status.
+func tell(c *cobra.Command, n *ledger.Night) error {
+	n.WriteText(out(c))
+	if err := files.Append(os.Getenv("GITHUB_STEP_SUMMARY"), n.Markdown); err != nil {
+		fmt.Fprintln(c.ErrOrStderr(), "lockstep: the summary of the step:", visible(err)) // not a failure: the table has been printed
+	}
+	if n.Bad() {
+		return status(exitUnexpected)
+	}
+	return nil
+}
+
+func (f *ledgerFlags) replay() *cobra.Command {
+	var program string
+	var limit time.Duration
+	c := &cobra.Command{
+		Use:   "replay",
+		Short: "Replay the findings: those that still fail first, then those that are resolved",
+		Long: `Replay plays the smallest scenario of each finding, and records what came of it as part of the
+night. First come the findings that are still there: the shortest first, and of these the oldest.
+Then come those that are resolved, for ever, as regression tests. Closed ones are left out.
+
+It uses the program lockstep: the one beside this program, or else on PATH. A lock that this program
+does not know cannot be replayed by it, and the night then says nothing about its findings.
+
+Exit status: 0 nothing has regressed; 1 something has, or is new on this night; 2 a replay proved
+nothing; 3 bad input, or an interruption. What was replayed until then is recorded.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.checkVersion(c); err != nil {
+				return err
+			}
+			if c.Flags().Changed("time") && limit <= 0 {
+				return fmt.Errorf("--time %v: it must be longer than 0s, such as 60s", limit)
+			}
+			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
+				return f.replayAll(c, l, program, limit)
+			})
+		},
+	}
+	f.ofNight(c)
+	c.Flags().StringVar(&program, "lockstep", "", "the program lockstep is in the file `PATH`")
+	c.Flags().DurationVar(&limit, "time", 0, "begin no replay after this time (default no limit)")
+	return c
+}
+
+func (f *ledgerFlags) replayAll(c *cobra.Command, l *ledger.Ledger, program string, limit time.Duration) error {
+	p, err := ledger.FindProgram(c.Context(), program)
+	if err != nil {
+		return err
+	}
+	all, err := l.ToReplay(c.Context())
+	if err != nil {
+		return err
+	}
+	w, unclear, played, start := out(c), 0, 0, time.Now()
+	more := func() bool { return limit == 0 || time.Since(start) < limit }
+	n, err := l.Replay(c.Context(), f.tonight(c), f.version, p, all, more, func(r ledger.Replayed) {
+		played++
+		if r.Outcome == ledger.Unclear {
+			unclear++
+		}
+		fmt.Fprintln(w, r)
+	})
+	if err != nil {
+		return err
+	}
+	if played > 0 {
+		fmt.Fprintln(w)
+	}
+	if played < len(all) {
+		fmt.Fprintf(w, "%d of %d were replayed\n", played, len(all))
+	}
+	err = tell(c, n)
+	switch {
+	case c.Context().Err() != nil:
+		return c.Context().Err()
+	case err == nil && unclear > 0:
+		return status(exitUnknown)
+	}
+	return err
+}
+
+func (f *ledgerFlags) list() *cobra.Command {
+	var state string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the findings",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			states := append([]string{"open"}, words(ledger.States())...)
+			if c.Flags().Changed("state") && !slices.Contains(states, state) {
+				return fmt.Errorf("--state %q: it must be one of: %s", state, strings.Join(states, ", "))
+			}
+			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
+				all, err := l.List(c.Context())
+				if err != nil {
+					return err
+				}
+				all = slices.DeleteFunc(all, func(g *ledger.Finding) bool {
+					return state == "open" && !g.State.Open() || state != "" && state != "open" && string(g.State) != state
+				})
+				if asJSON {
+					return ledger.WriteJSON(c.OutOrStdout(), all)
+				}
+				ledger.WriteList(out(c), all)
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&state, "state", "", "list those in this `STATE`: open (new, regressed or ongoing), "+strings.Join(words(ledger.States()), ", "))
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, with the scenarios")
+	return c
+}
+
+func words[S ~string](list []S) []string {
+	var all []string
+	for _, s := range list {
+		all = append(all, string(s))
+	}
+	return all
+}
+
+// oneID checks that there is one argument.
+func oneID(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%s takes one ID, and not %d; lockstep ledger list shows them", c.Name(), len(args))
+	}
+	return nil
+}
+
+func (f *ledgerFlags) show() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show the story of a finding, its scenario, and what each night said about it",
+		Args:  oneID,
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
+				g, history, err := l.Show(c.Context(), args[0])
+				if err == nil {
+					g.WriteText(out(c), history)
+				}
+				return err
+			})
+		},
+	}
+}
+
+func (f *ledgerFlags) close() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "close ID --reason TEXT",
+		Short: "Accept a finding, so that it is no longer reported",
+		Args:  oneID,
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
+				g, err := l.CloseFinding(c.Context(), args[0], reason)
+				if err == nil {
+					ledger.WriteList(out(c), []*ledger.Finding{g})
+				}
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why the finding is accepted: `TEXT`")
+	return c
+}
+
+func (f *ledgerFlags) reopen() *cobra.Command {
+	return &cobra.Command{
+		Use:   "reopen ID",
+		Short: "Undo close",
+		Args:  oneID,
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
+				g, err := l.Reopen(c.Context(), args[0])
+				if err == nil {
+					ledger.WriteList(out(c), []*ledger.Finding{g})
+				}
+				return err
+			})
+		},
+	}
+}
+
+func (f *ledgerFlags) page() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "page --out DIR",
+		Short: "Write a page about all findings, and a scenario file for each",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if dir == "" {
+				return errors.New("--out: it must name the directory into which the page is written")
+			}
+			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
+				p, err := l.Page(c.Context())
+				if err != nil {
+					return err
+				}
+				if err := files.MakeDir(dir); err != nil {
+					return fmt.Errorf("--out: %w", err)
+				}
+				for name, text := range p.All() {
+					if err := files.Write(c.Context(), filepath.Join(dir, name), text); err != nil {
+						return err
+					}
+				}
+				fmt.Fprintf(out(c), "%s\n", reports.Visible(filepath.Join(dir, ledger.IndexName)))
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&dir, "out", "", "write into `DIR`")
+	return c
 }
