@@ -42,11 +42,10 @@ violation are the same: names, times and magnitudes do not count. Nor does the v
 which is recorded with each night. So after an upgrade the ledger says which findings are still
 there.
 
-A night resolves a finding only if it could have found it again: by a complete search with the same
-workload, TTL and seed, which tried the kinds of perturbations that it takes, or made the same draws.
-If such a search reports another story about the same property and assumption, it says nothing,
-because it reports one of each. A replay always tells. What a search prints does not say how many
-nodes and replicas it had: give such searches the same options each night, or replay.
+A night resolves a finding only if it could have found it again: by a complete search of the same
+calm run with the same seed, which tried the kinds of perturbations that it takes, or made the same
+draws. If such a search reports another story about the same property and assumption, it says
+nothing, because it reports one of each. A replay always tells.
 
 Nights are in the order in which they were first added.`,
 		Example: `  lockstep explore --lock redislock --workload all --json | lockstep ledger add -

@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
@@ -325,16 +326,19 @@ func (r *explored) encode(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(struct {
-		Lock     string           `json:"lock"`
-		Workload search.Workload  `json:"workload,omitempty"`
-		Seed     uint64           `json:"seed"`
-		Bounded  *search.Bounded  `json:"bounded,omitempty"`
-		Random   *search.Random   `json:"random,omitempty"`
-		Found    []counterexample `json:"found"`
+		Lock     string          `json:"lock"`
+		Workload search.Workload `json:"workload,omitempty"`
+		Seed     uint64          `json:"seed"`
+		Calm     string          `json:"calm"` // the scenario that was perturbed
+		// Properties are those whose violations were looked for; none stand for all.
+		Properties []checker.Property `json:"properties,omitempty"`
+		Bounded    *search.Bounded    `json:"bounded,omitempty"`
+		Random     *search.Random     `json:"random,omitempty"`
+		Found      []counterexample   `json:"found"`
 		// If the lock is compared: with which one, and the violations that both have.
 		Reference string      `json:"reference,omitempty"`
 		Shared    []sharedWay `json:"shared,omitempty"`
-	}{r.flags.shape.Lock, r.workload, r.search.Seed, r.bounded, r.random, append([]counterexample{}, r.found...), r.reference(), r.shared})
+	}{r.flags.shape.Lock, r.workload, r.search.Seed, r.search.Calm.String(), r.search.Properties, r.bounded, r.random, append([]counterexample{}, r.found...), r.reference(), r.shared})
 }
 
 // reference is the name of the lock that this one is compared with; empty if it is not compared.

@@ -100,6 +100,7 @@ type look struct {
 	Workload    string        `json:"workload,omitempty"`
 	Seed        uint64        `json:"seed"`
 	TTL         time.Duration `json:"ttl,omitempty"`
+	Calm        string        `json:"calm,omitempty"`
 	Bound       int           `json:"bound,omitempty"`
 	BoundKinds  []string      `json:"boundKinds,omitempty"`
 	BoundWhole  bool          `json:"boundWhole,omitempty"`
@@ -112,7 +113,7 @@ type look struct {
 
 // insert adds a visit; it returns 0 if that was added before.
 func (b *book) insert(v *visit, digest []byte) (int64, error) {
-	k := look{v.workload, v.seed, v.ttl, v.bound, v.boundKinds, v.boundWhole, v.runs, v.strategy, v.randomKinds, v.randomWhole, nil}
+	k := look{v.workload, v.seed, v.ttl, v.calm, v.bound, v.boundKinds, v.boundWhole, v.runs, v.strategy, v.randomKinds, v.randomWhole, nil}
 	for _, f := range v.failing {
 		k.Failing = append(k.Failing, [2]string{f.property, f.assumption})
 	}
@@ -328,7 +329,7 @@ func visitsOf(ctx context.Context, q querier, lock string) ([]*visit, error) {
 		if err := json.Unmarshal(text, &k); err != nil {
 			return nil, fmt.Errorf("visit %d: %w", v.id, err)
 		}
-		v.workload, v.seed, v.ttl = k.Workload, k.Seed, k.TTL
+		v.workload, v.seed, v.ttl, v.calm = k.Workload, k.Seed, k.TTL, k.Calm
 		v.bound, v.boundKinds, v.boundWhole = k.Bound, k.BoundKinds, k.BoundWhole
 		v.runs, v.strategy, v.randomKinds, v.randomWhole = k.Runs, k.Strategy, k.RandomKinds, k.RandomWhole
 		for _, f := range k.Failing {

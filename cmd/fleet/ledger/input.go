@@ -25,13 +25,16 @@ const longestName = 200
 
 // printed is what explore --json prints of one search, as far as the ledger needs it.
 type printed struct {
-	Lock     string   `json:"lock"`
-	Workload string   `json:"workload"`
-	Seed     uint64   `json:"seed"`
-	Bounded  *bounded `json:"bounded"`
-	Random   *random  `json:"random"`
-	Found    []found  `json:"found"`
-	Shared   []found  `json:"shared"`
+	Lock     string `json:"lock"`
+	Workload string `json:"workload"`
+	Seed     uint64 `json:"seed"`
+	Calm     string `json:"calm"` // the scenario that was perturbed
+	// Properties are those whose violations were looked for; none stand for all.
+	Properties []string `json:"properties"`
+	Bounded    *bounded `json:"bounded"`
+	Random     *random  `json:"random"`
+	Found      []found  `json:"found"`
+	Shared     []found  `json:"shared"`
 }
 
 type bounded struct {
@@ -203,6 +206,9 @@ func (f *found) check() error {
 // visit is what a search says about where it looked.
 func (p *printed) visit() *visit {
 	v := &visit{lock: p.Lock, workload: p.Workload, seed: p.Seed}
+	if p.Calm != "" {
+		v.calm = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s\n%q", p.Calm, p.Properties)))[:16]
+	}
 	if b := p.Bounded; b != nil {
 		v.ttl = b.Constants.TTL
 		v.bound, v.boundKinds, v.boundWhole = b.Bound, b.Kinds, b.whole()

@@ -54,7 +54,8 @@ type visit struct {
 	workload    string
 	seed        uint64
 	ttl         time.Duration
-	bound       int // 0 if there was no bounded search
+	calm        string // identifies the calm run and the properties that were looked for; empty if the search did not say
+	bound       int    // 0 if there was no bounded search
 	boundKinds  []string
 	boundWhole  bool // it came to its end
 	runs        int  // 0 if there was no random search
@@ -73,7 +74,7 @@ type sighting struct {
 
 // covers reports whether a search would have found a finding again that the sighting was about, so that it is gone if the search did not.
 //
-// It must have searched the same lock with the same workload, TTL and seed: another seed has another calm run, which a fault may not hurt. A
+// It must have perturbed the same calm run of the same lock with the same seed, and looked for the same properties: a fault may not hurt another run. A
 // bounded search must have tried all kinds of the plan, and as many at once. A random search must have made the same draws: the same
 // strategy and kinds, and about as many runs.
 //
@@ -81,7 +82,7 @@ type sighting struct {
 // one as well, and says nothing.
 func (v *visit) covers(s *sighting, f failing) bool {
 	was := s.visit
-	if v.replayed || v.workload != was.workload || v.ttl != was.ttl || v.seed != was.seed || slices.Contains(v.failing, f) {
+	if v.replayed || v.workload != was.workload || v.ttl != was.ttl || v.calm != was.calm || v.seed != was.seed || slices.Contains(v.failing, f) {
 		return false
 	}
 	if v.boundWhole && v.tries(s.kinds) && was.tries(s.kinds) {
