@@ -69,7 +69,7 @@ func environ(more ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		return regexp.MustCompile(`^(GITHUB|CI|RUNNER|INPUT|LOCKSTEP|GITLAB)(_\w+)?=|^GOWORK=`).MatchString(e)
 	})
-	env = append(env, "GOFLAGS=-trimpath -vet=off", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off")
+	env = append(env, "GOFLAGS=-trimpath -buildvcs=false -vet=off", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off")
 	return append(env, more...)
 }
 
