@@ -264,6 +264,12 @@ func (q *Queue) Look(ctx context.Context, s Search) (State, error) {
 	return state, nil
 }
 
+// UnderWay says whether a worker that is alive has claimed a shard.
+func (st State) UnderWay(shard int) bool {
+	attempt := st.Claim[shard]
+	return attempt != "" && st.Alive[workerOf(attempt)]
+}
+
 func number(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
