@@ -155,7 +155,7 @@ func (w *submitter) run(ctx context.Context) error {
 
 // begin submits the search, or joins it.
 func (w *submitter) begin(ctx context.Context) error {
-	if err := w.q.Remember(ctx, w.Search); err != nil {
+	if err := w.q.Join(ctx, w.Search); err != nil {
 		return err
 	}
 	fresh, err := w.q.Begin(ctx, w.Search)
@@ -178,7 +178,7 @@ func (w *submitter) begin(ctx context.Context) error {
 		if err := w.probe(ctx); err != nil {
 			if fresh { // nothing is left of it
 				w.q.Forget(context.WithoutCancel(ctx), w.Search)
-				w.q.Remember(context.WithoutCancel(ctx), w.Search)
+				w.q.Join(context.WithoutCancel(ctx), w.Search)
 			}
 			return err
 		}

@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockstep/cmd/fleet/queue"
 )
 
 const limit = time.Minute
@@ -212,6 +217,86 @@ func TestWorkerGivesShardsBack(t *testing.T) {
 	}
 	if out, _ := filepath.Glob(filepath.Join(b.dir, roomPattern+"*")); len(out) != 0 {
 		t.Errorf("left behind: %v", out)
+	}
+}
+
+// If a worker is killed, its children die with it, and others carry out its shards.
+func TestChildrenDieWithTheirWorker(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only linux can tie the life of a process to that of its parent")
+	}
+	t.Parallel()
+	b, r := newBench(t), startRedis(t)
+	p := b.fleet("explore", "--sleep", "20s", "--queue", r.url(), "--shards", "2")
+	b.until(p, "is submitted", limit)
+	w := b.fleet("work", "--queue", r.url(), "--workers", "2")
+	children := func() (n int) {
+		files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, file := range files {
+			if text, _ := os.ReadFile(file); strings.Contains(string(text), filepath.Join(b.dir, roomPattern)) {
+				n++
+			}
+		}
+		return n
+	}
+	wait := func(want int) {
+		t.Helper()
+		for deadline := time.Now().Add(limit); children() != want; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("there are %d children, want %d", children(), want)
+			}
+		}
+	}
+	wait(2)
+	w.Process.Kill()
+	wait(0)
+	// The next worker removes what the first one has left, and gets its shards when it is known to be dead.
+	w = b.fleet("work", "--queue", r.url(), "--workers", "2")
+	wait(2)
+	if rooms, _ := filepath.Glob(filepath.Join(b.dir, roomPattern+"*", "lock")); len(rooms) != 1 {
+		t.Errorf("there are rooms %v", rooms)
+	}
+}
+
+// If the clocks of workers differ, asynq takes shards from workers that are alive. Here it sees leases that are long over. The shards
+// are not carried out twice, and nothing is lost.
+func TestWrongClocksAreHarmless(t *testing.T) {
+	t.Parallel()
+	b, r := newBench(t), startRedis(t)
+	c := r.client()
+	crew := []*process{b.fleet("work", "--queue", r.url(), "--workers", "3")}
+	command := []string{"explore", "--sleep", "4s", "--queue", r.url(), "--shards", "6"}
+	p := b.fleet(command...)
+	lease := "asynq:{" + queue.QueueOf(stubBuild) + "}:lease"
+	retry := "asynq:{" + queue.QueueOf(stubBuild) + "}:retry"
+	for deadline := time.Now().Add(limit); c.ZCard(t.Context(), lease).Val() < 3; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the workers take no shards")
+		}
+	}
+	for _, task := range c.ZRange(t.Context(), lease, 0, -1).Val() {
+		c.ZAdd(t.Context(), lease, redis.Z{Member: task, Score: 1})
+	}
+	crew = append(crew, b.fleet("work", "--queue", r.url(), "--workers", "1")) // it looks for such leases when it starts
+	var moved bool
+	for deadline := time.Now().Add(2 * time.Second); !moved && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		moved = c.ZCard(t.Context(), retry).Val() > 0
+	}
+	if !moved {
+		t.Error("asynq has taken no shard from the first worker")
+	}
+	stdout, stderr, code := b.wait(p, limit)
+	if want := b.alone("explore"); stdout != want || code != 1 {
+		t.Errorf("exit status %d\n%s", code, stderr)
+	}
+	for n := 1; n <= 6; n++ {
+		done := 0
+		for _, w := range crew {
+			done += strings.Count(w.stderr.String(), fmt.Sprintf("shard %d of 6 of search", n))
+		}
+		if done > 1 {
+			t.Errorf("shard %d was carried out %d times", n, done)
+		}
 	}
 }
 

@@ -33,13 +33,12 @@ func (q *Queue) SignOfLife(ctx context.Context, w Worker) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.Set(ctx, home+"worker:"+w.ID, about, Alive)
-		p.SAdd(ctx, home+"workers", w.ID)
-		return nil
-	})
-	return q.Explain(ctx, err)
+	return q.Explain(ctx, hello.Run(ctx, q.client, []string{home + "worker:" + w.ID, home + "workers"}, w.ID, about, Alive.Milliseconds()).Err())
 }
+
+var hello = redis.NewScript(`
+	redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+	return redis.call('SADD', KEYS[2], ARGV[1])`)
 
 // Leave says that a worker has ended.
 func (q *Queue) Leave(ctx context.Context, w Worker) error {

@@ -80,8 +80,14 @@ const (
 	taskType     = "lockstep:shard"
 )
 
+// mute is a logger for go-redis, whose errors are returned anyway.
+type mute struct{}
+
+func (mute) Printf(context.Context, string, ...any) {}
+
 // Open connects to a server, and checks that it can hold the queue.
 func Open(ctx context.Context, s Server) (*Queue, error) {
+	redis.SetLogger(mute{})
 	client := redis.NewClient(s.options)
 	client.AddHook(paced{})
 	q := &Queue{server: s, client: client, tasks: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client)}
@@ -178,7 +184,7 @@ var begin = redis.NewScript(touch + `
 	end
 	redis.call('SADD', KEYS[2], ARGV[1])
 	touch()
-	if new then return 1 else return 0 end`)
+	return {new and 1 or 0, redis.call('HGET', KEYS[1], 'build') or ''}`)
 
 // Begin creates a search unless it is there already, and says whether it was new.
 func (q *Queue) Begin(ctx context.Context, s Search) (bool, error) {
@@ -186,11 +192,14 @@ func (q *Queue) Begin(ctx context.Context, s Search) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := begin.Run(ctx, q.client, []string{key(s), home + "searches"}, s.ID(), s.Build, string(command), s.Of).Int()
+	said, err := begin.Run(ctx, q.client, []string{key(s), home + "searches"}, s.ID(), s.Build, string(command), s.Of).Slice()
 	if err != nil {
 		return false, q.Explain(ctx, err, s)
 	}
-	return n == 1, nil
+	if said[1] != s.Build {
+		return false, refusef("%s has a key %s that is not of Lockstep; use another database (redis://HOST:PORT/1) or server", q.server, key(s))
+	}
+	return said[0] == int64(1), nil
 }
 
 // Forgotten says whether the search was forgotten on purpose a moment ago.
@@ -199,8 +208,11 @@ func (q *Queue) Forgotten(ctx context.Context, s Search) (bool, error) {
 	return n == 1, q.Explain(ctx, err, s)
 }
 
-// Remember undoes the mark that [Queue.Forget] leaves.
-func (q *Queue) Remember(ctx context.Context, s Search) error {
+// Join prepares for a search that is to begin or to go on: it checks that its keys are ours, and undoes the mark of [Queue.Forget].
+func (q *Queue) Join(ctx context.Context, s Search) error {
+	if err := q.foreign(ctx, &s); err != nil {
+		return err
+	}
 	return q.Explain(ctx, q.client.Del(ctx, key(s)+":forgotten").Err(), s)
 }
 

@@ -86,7 +86,7 @@ func (s Server) Explain(err error) error {
 			return &explained{fmt.Sprintf("%s %s%s", s, r.says, said), err}
 		}
 	}
-	for _, word := range []string{"connection refused", "no such host", "no route to host", "network is unreachable", "connection reset"} {
+	for _, word := range []string{"connection refused", "no such host", "no route to host", "network is unreachable"} {
 		if strings.Contains(text, word) {
 			return &explained{fmt.Sprintf("%s cannot be reached: %s", s, word), err}
 		}
@@ -94,8 +94,12 @@ func (s Server) Explain(err error) error {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded), strings.Contains(text, "i/o timeout"):
-		return &explained{fmt.Sprintf("%s does not answer within %v", s, answerLimit), err}
-	case strings.HasSuffix(text, "EOF"):
+		text = fmt.Sprintf("%s does not answer within %v", s, answerLimit)
+		if s.scheme == "rediss" { // Redis without TLS waits for the end of a line
+			text += "; if it does not speak TLS, name it with redis:// instead of rediss://"
+		}
+		return &explained{text, err}
+	case strings.HasSuffix(text, "EOF"), strings.Contains(text, "connection reset"), strings.Contains(text, "broken pipe"):
 		return &explained{fmt.Sprintf("%s closes the connection; is it Redis, and does it want TLS (rediss://)?", s), err}
 	}
 	return &explained{fmt.Sprintf("%s: %s", s, text), err}
