@@ -252,9 +252,9 @@ func TestBadProgram(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for script, want := range map[string]string{
-		"": "--lockstep: ",
-		"#!/bin/sh\necho oh no >&2\nexit 1\n":                   "version --json: oh no",
-		"#!/bin/sh\necho hello\n":                               "does not print what lockstep prints",
+		"":                                    "--lockstep: ",
+		"#!/bin/sh\necho oh no >&2\nexit 1\n": "version --json: oh no",
+		"#!/bin/sh\necho hello\n":             "does not print what lockstep prints",
 		"#!/bin/sh\necho '[{\"name\":\"go\",\"version\":\"1\"}]'": "does not name its build: a newer lockstep is needed",
 	} {
 		path := filepath.Join(t.TempDir(), "program")
