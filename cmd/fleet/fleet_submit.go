@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"lockstep/cmd/fleet/queue"
 )
@@ -49,6 +50,8 @@ to lockstep %[1]s unchanged:
 The answers of a shard may have up to %[3]d MB. They are kept in the queue, compressed, for %[4]d days
 after the last shard; lockstep fleet forget removes them earlier.
 
+A first shard is begun here, for two seconds, to find mistakes in the arguments.
+
 Exit status: that of lockstep %[1]s; 3 also if a shard was set aside because it failed %[5]d times.`,
 			name, defaultShards, queue.MostAnswers>>20, int(queue.Kept.Hours()/24), queue.Failures),
 		Example: map[string]string{
@@ -80,7 +83,9 @@ type submitter struct {
 	log     *progress
 
 	lost    bool            // the queue does not answer
+	back    time.Time       // when it answered again
 	empty   bool            // there is no worker, and that was said
+	met     time.Time       // when there was a worker
 	offered time.Time       // when all shards were last offered that nobody works on
 	stuck   map[string]bool // tasks that nobody had claimed, though asynq believed them to be under way
 	asides  map[int]queue.Aside
@@ -140,6 +145,7 @@ func (w *submitter) run(ctx context.Context) error {
 		case err != nil && !w.lost:
 			w.log.say("%v; trying again", err)
 		case err == nil && w.lost:
+			w.back = time.Now()
 			w.log.say("%s answers again", w.q)
 		case over:
 			return nil
@@ -148,7 +154,7 @@ func (w *submitter) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(max(lookEvery, mostLoad*time.Since(start))):
+		case <-time.After(min(max(lookEvery, mostLoad*time.Since(start)), offersEvery)):
 		}
 	}
 }
@@ -340,6 +346,9 @@ func (w *submitter) offer(ctx context.Context, state queue.State) error {
 			return nil
 		}
 		if attempt := state.Claim[n]; attempt != "" {
+			if time.Since(w.back) < queue.Alive { // the workers could not give signs of life
+				return nil
+			}
 			return w.q.Reap(ctx, w.Search, n, attempt) // it is offered in the next round
 		}
 		task, waits, err := w.q.Offer(ctx, w.Search, n, state.Next[n])
@@ -394,10 +403,10 @@ func (w *submitter) greet(all []queue.Worker) {
 		}
 	}
 	if w.workers > 0 || w.store.count() == w.Of {
-		w.empty = false
+		w.empty, w.met = false, time.Now()
 		return
 	}
-	if w.empty {
+	if w.empty || time.Since(w.met) < queue.Alive { // a queue that has lost its memory has lost them, too
 		return
 	}
 	w.empty = true
@@ -439,9 +448,14 @@ func (w *submitter) report() {
 	w.log.say("%d of %d shards are done, and %d are set aside; there is no result. The same command tries these again", w.store.count(), w.Of, len(w.asides))
 }
 
-// indented returns the last lines of a text, indented.
+// indented returns the last lines of a text, indented, and without anything that a terminal would obey.
 func indented(text string, n int) string {
-	text = strings.TrimSpace(text)
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.TrimSpace(text))
 	if text == "" {
 		return ""
 	}
@@ -454,8 +468,8 @@ func indented(text string, n int) string {
 // ten seconds.
 type progress struct {
 	w           io.Writer
-	terminal    bool
-	shown       bool // there is a line on the terminal
+	terminal    *os.File // nil if it is none
+	shown       bool     // there is a line on the terminal
 	start, last time.Time
 	begin       int // what was done when it began; -1 if nothing was shown yet
 }
@@ -464,9 +478,8 @@ const progressEvery = 10 * time.Second
 
 func newProgress(w io.Writer) *progress {
 	p := &progress{w: w, start: time.Now(), last: time.Now(), begin: -1}
-	if f, ok := w.(*os.File); ok {
-		info, err := f.Stat()
-		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.terminal = f
 	}
 	return p
 }
@@ -475,13 +488,16 @@ func (p *progress) show(done, active, aside, all, workers int) {
 	if p.begin < 0 {
 		p.begin = done
 	}
-	if !p.terminal && time.Since(p.last) < progressEvery {
+	if p.terminal == nil && time.Since(p.last) < progressEvery {
 		return
 	}
 	p.last = time.Now()
 	text := p.text(time.Since(p.start), done, active, aside, all, workers)
-	if p.terminal {
+	if p.terminal != nil {
 		p.shown = true
+		if width, _, err := term.GetSize(int(p.terminal.Fd())); err == nil && len(text) >= width {
+			text = text[:max(0, width-1)]
+		}
 		text = "\r" + text + "\x1b[K"
 	} else {
 		text += "\n"

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -255,6 +257,34 @@ func TestChildrenDieWithTheirWorker(t *testing.T) {
 	wait(2)
 	if rooms, _ := filepath.Glob(filepath.Join(b.dir, roomPattern+"*", "lock")); len(rooms) != 1 {
 		t.Errorf("there are rooms %v", rooms)
+	}
+}
+
+// During an outage of the queue shards go on, even one that is so long that asynq gives up its leases.
+func TestShardsGoOnDuringAnOutage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a minute")
+	}
+	t.Parallel()
+	b, r := newBench(t), startRedis(t)
+	w := b.fleet("work", "--queue", r.url(), "--workers", "2")
+	p := b.fleet("explore", "--sleep", "60s", "--queue", r.url(), "--shards", "2")
+	c := r.client()
+	for deadline := time.Now().Add(limit); c.HLen(t.Context(), "lockstep:fleet:search:"+queue.Search{Build: stubBuild, Command: []string{"explore", "--sleep", "60s"}, Of: 2}.ID()+":claim").Val() < 2; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the worker takes no shards")
+		}
+	}
+	r.kill()
+	b.until(w, "what is under way goes on, and the worker tries again", limit)
+	time.Sleep(40 * time.Second)
+	r.start()
+	stdout, stderr, code := b.wait(p, 2*time.Minute)
+	if want := b.alone("explore"); stdout != want || code != 1 {
+		t.Errorf("exit status %d\n%s", code, stderr)
+	}
+	if text := w.stderr.String(); strings.Count(text, ": done in") != 2 || strings.Contains(text, "given back") {
+		t.Errorf("the shards were begun again:\n%s", text)
 	}
 }
 
