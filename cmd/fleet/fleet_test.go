@@ -253,7 +253,7 @@ func TestChildrenDieWithTheirWorker(t *testing.T) {
 	w.Process.Kill()
 	wait(0)
 	// The next worker removes what the first one has left, and gets its shards when it is known to be dead.
-	w = b.fleet("work", "--queue", r.url(), "--workers", "2")
+	b.fleet("work", "--queue", r.url(), "--workers", "2")
 	wait(2)
 	if rooms, _ := filepath.Glob(filepath.Join(b.dir, roomPattern+"*", "lock")); len(rooms) != 1 {
 		t.Errorf("there are rooms %v", rooms)
@@ -327,6 +327,30 @@ func TestWrongClocksAreHarmless(t *testing.T) {
 		if done > 1 {
 			t.Errorf("shard %d was carried out %d times", n, done)
 		}
+	}
+}
+
+// What the server has lost by eviction, or what is damaged there, is done again.
+func TestLostAndDamagedShards(t *testing.T) {
+	t.Parallel()
+	b, r := newBench(t), startRedis(t)
+	c := r.client()
+	w := b.fleet("work", "--queue", r.url())
+	command := []string{"explore", "--queue", r.url(), "--shards", "5"}
+	if _, stderr, code := b.wait(b.fleet(command...), limit); code != 1 {
+		t.Fatal(stderr)
+	}
+	data := "lockstep:fleet:search:" + queue.Search{Build: stubBuild, Command: []string{"explore"}, Of: 5}.ID() + ":data:"
+	c.Del(t.Context(), data+"2")
+	c.Set(t.Context(), data+"3", "what?", time.Hour)
+	c.Set(t.Context(), data+"4", c.Get(t.Context(), data+"5").Val(), time.Hour)
+	stdout, stderr, code := b.wait(b.fleet(command...), limit)
+	if stdout != b.alone("explore") || code != 1 || !strings.Contains(stderr, "shard 3 is damaged in the queue, and is done again") ||
+		!strings.Contains(stderr, "shard 4 is damaged in the queue, and is done again") {
+		t.Errorf("exit status %d\n%s", code, stderr)
+	}
+	if text := w.stderr.String(); strings.Count(text, ": done in") != 4+3 {
+		t.Errorf("the worker did:\n%s", text)
 	}
 }
 
