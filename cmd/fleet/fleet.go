@@ -133,19 +133,22 @@ func (f *fleetFlags) take(args []string) (left []string, help bool, err error) {
 // checkFiles refuses arguments that name files of this machine: the workers do not have them.
 func checkFiles(args []string) error {
 	for _, arg := range args {
-		_, value, ok := strings.Cut(arg, "=")
-		if !ok || !strings.HasPrefix(arg, "-") {
-			value = arg
+		values := arg
+		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+			values = value
 		}
-		for name := value; name != "" && name != "."; {
-			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-				return fmt.Errorf("%s is a file of this machine, which the workers do not have; a fleet plays what is built in", name)
+		for value := range strings.SplitSeq(values, ",") {
+			// A file may be followed by /RUN; wasm:FILE names a lock.
+			for name := strings.TrimPrefix(value, "wasm:"); name != ""; {
+				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+					return fmt.Errorf("%s is a file of this machine, which the workers do not have; a fleet plays what is built in", name)
+				}
+				i := strings.LastIndexByte(name, '/')
+				if i < 0 {
+					break
+				}
+				name = name[:i]
 			}
-			i := strings.LastIndexByte(name, '/')
-			if i < 0 {
-				break
-			}
-			name = name[:i]
 		}
 	}
 	return nil

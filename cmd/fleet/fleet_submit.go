@@ -43,8 +43,8 @@ to lockstep %[1]s unchanged:
 
   --queue URL       the Redis server, such as redis://USER:PASSWORD@HOST:PORT/DB
   --shards N        split into N shards (default %[2]d). Half a minute for each is a good size
-  --out DIR         keep in DIR what the shards found, as lockstep merge takes it
-                    (default: a temporary directory)
+  --out DIR         keep the shards in DIR (default: a temporary directory). Afterwards
+                    lockstep merge DIR/shard-* -- --out FOUND saves what they found
   --lockstep PATH   the program lockstep (default: beside this program, or on the PATH)
 
 The answers of a shard may have up to %[3]d MB. They are kept in the queue, compressed, for %[4]d days

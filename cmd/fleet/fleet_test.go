@@ -424,6 +424,7 @@ func TestFleetArguments(t *testing.T) {
 		{"--shards 10001", "", "it must be a whole number"},
 		{file, "", "is a file of this machine"},
 		{file + "/run", "", "is a file of this machine"},
+		{"--lock=single,wasm:" + file, "", "is a file of this machine"},
 	} {
 		f := &fleetFlags{}
 		left, _, err := f.take(strings.Fields(c.args))
