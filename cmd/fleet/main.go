@@ -28,7 +28,7 @@ func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	root := newRoot()
 	root.SetArgs(args)

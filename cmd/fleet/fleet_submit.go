@@ -1,0 +1,543 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"lockstep/cmd/fleet/queue"
+)
+
+const (
+	lookEvery = 300 * time.Millisecond
+	// mostLoad is the greatest part of the time that a submitter spends with a round: with many shards there are fewer rounds.
+	mostLoad    = 10
+	offersEvery = 2 * time.Second
+	atOnce      = 16 // commands to the queue
+	// probeLimit is how long a first shard is carried out here, to see whether the command is understood at all.
+	probeLimit = 2 * time.Second
+	showAsides = 5  // set-aside shards that are shown in full
+	showLines  = 10 // lines of the output of each
+)
+
+func newSubmit(f *fleetFlags, name string) *cobra.Command {
+	return &cobra.Command{
+		Use:   name + " [arguments of lockstep " + name + "]",
+		Short: "Carry out lockstep " + name + " on the fleet",
+		Long: fmt.Sprintf(`This prints what lockstep %[1]s prints with the same arguments, and has the same exit
+status. Workers do the work; they may start and end at any time.
+
+These options are the fleet's, before the word %[1]s or after it. All other arguments go
+to lockstep %[1]s unchanged:
+
+  --queue URL       the Redis server, such as redis://USER:PASSWORD@HOST:PORT/DB
+  --shards N        split into N shards (default %[2]d). Half a minute for each is a good size
+  --out DIR         keep the shards in DIR (default: a temporary directory). Afterwards
+                    lockstep merge DIR/shard-* -- --out FOUND saves what they found
+  --lockstep PATH   the program lockstep (default: beside this program, or on the PATH)
+
+The answers of a shard may have up to %[3]d MB. They are kept in the queue, compressed, for %[4]d days
+after the last shard; lockstep fleet forget removes them earlier.
+
+A first shard is begun here, for two seconds, to find mistakes in the arguments.
+
+Exit status: that of lockstep %[1]s; 3 also if a shard was set aside because it failed %[5]d times.`,
+			name, defaultShards, queue.MostAnswers>>20, int(queue.Kept.Hours()/24), queue.Failures),
+		Example: map[string]string{
+			"explore": `  lockstep fleet --queue redis://queue.example explore --lock redlock --nodes 5 --bound 2
+  lockstep fleet explore --lock single --bound 3 --queue redis://queue.example --shards 500`,
+			"matrix": "  lockstep fleet --queue redis://queue.example matrix --guests always",
+			"run":    "  lockstep fleet --queue redis://queue.example run --lock redsync,redislock",
+		}[name],
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			left, help, err := f.take(args)
+			switch {
+			case err != nil:
+				return err
+			case help:
+				return c.Help()
+			}
+			return f.submit(c, append([]string{name}, left...))
+		},
+	}
+}
+
+// submitter waits for a search, and collects its shards.
+type submitter struct {
+	queue.Search
+	q       *queue.Queue
+	program program
+	store   *store
+	log     *progress
+
+	lost    bool            // the queue does not answer
+	back    time.Time       // when it answered again
+	empty   bool            // there is no worker, and that was said
+	met     time.Time       // when there was a worker
+	offered time.Time       // when all shards were last offered that nobody works on
+	stuck   map[string]bool // tasks that nobody had claimed, though asynq believed them to be under way
+	asides  map[int]queue.Aside
+	workers int
+}
+
+func (f *fleetFlags) submit(c *cobra.Command, command []string) error {
+	ctx := c.Context()
+	p, err := f.program(ctx)
+	if err != nil {
+		return err
+	}
+	q, err := f.open(c)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	s := queue.Search{Build: p.build, Command: command, Of: f.shards}
+	st, err := openStore(f.out, s)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	w := &submitter{Search: s, q: q, program: p, store: st, log: newProgress(c.ErrOrStderr()), stuck: map[string]bool{}}
+	err = w.run(ctx)
+	w.log.finish()
+	if ctx.Err() != nil {
+		w.log.say("interrupted; %d of %d shards are done, and workers go on. The same command goes on from there", st.count(), s.Of)
+		return status(exitInput)
+	}
+	if err != nil {
+		if st.count() > 0 {
+			w.log.say("%d of %d shards are done, and are kept. The same command goes on from there", st.count(), s.Of)
+		}
+		return err
+	}
+	if len(w.asides) > 0 {
+		w.report()
+		return status(exitInput)
+	}
+	return p.merge(ctx, st.dirs(), c.OutOrStdout(), c.ErrOrStderr())
+}
+
+// run waits until all shards are collected, or set aside.
+func (w *submitter) run(ctx context.Context) error {
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	for {
+		start := time.Now()
+		over, err := w.round(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && !queue.Passing(err):
+			return err
+		case err != nil && !w.lost:
+			w.log.say("%v; trying again", err)
+		case err == nil && w.lost:
+			w.back = time.Now()
+			w.log.say("%s answers again", w.q)
+		case over:
+			return nil
+		}
+		w.lost = err != nil
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(max(lookEvery, mostLoad*time.Since(start)), offersEvery)):
+		}
+	}
+}
+
+// begin submits the search, or joins it.
+func (w *submitter) begin(ctx context.Context) error {
+	if err := w.q.Join(ctx, w.Search); err != nil {
+		return err
+	}
+	fresh, err := w.q.Begin(ctx, w.Search)
+	if err != nil {
+		return err
+	}
+	state, err := w.q.Look(ctx, w.Search)
+	if err != nil {
+		return err
+	}
+	for n := range w.store.have {
+		state.Done[n] = true
+	}
+	switch done := len(state.Done); {
+	case done == w.Of:
+		w.log.say("search %s is complete already", w.ID())
+	case done > 0 || !fresh:
+		w.log.say("search %s goes on: %d of %d shards are done already", w.ID(), done, w.Of)
+	default:
+		if err := w.probe(ctx); err != nil {
+			if fresh { // nothing is left of it
+				w.q.Forget(context.WithoutCancel(ctx), w.Search)
+				w.q.Join(context.WithoutCancel(ctx), w.Search)
+			}
+			return err
+		}
+		w.log.say("search %s is submitted, in %d shards", w.ID(), w.Of)
+	}
+	n, err := w.q.Retry(ctx, w.Search)
+	if n > 0 {
+		w.log.say("%d shards were set aside before; they are tried again", n)
+	}
+	return err
+}
+
+// probe carries out a shard for a moment. If the command has a mistake, that shows here, and not in each shard on each machine.
+func (w *submitter) probe(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", roomPattern)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	short, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	output := &tail{}
+	err = w.program.shard(short, w.Search, 1, dir, output)
+	switch {
+	case err == nil:
+		if err := w.store.take(1, dir); err != nil {
+			return err
+		}
+		return nil
+	case short.Err() != nil || errors.Is(err, queue.ErrTooLarge):
+		return ctx.Err()
+	}
+	if text := strings.TrimSpace(output.String()); text != "" {
+		w.log.line(text)
+		return status(exitInput)
+	}
+	return fmt.Errorf("lockstep %s: %w", w.Search, err)
+}
+
+// round looks at the search once, and does what is to be done. It says whether the search is over.
+func (w *submitter) round(ctx context.Context) (over bool, err error) {
+	state, err := w.q.Look(ctx, w.Search)
+	if err != nil {
+		return false, err
+	}
+	if !state.Known {
+		if state, err = w.again(ctx); err != nil {
+			return false, err
+		}
+	}
+	if err := w.exchange(ctx, state); err != nil {
+		return false, err
+	}
+	if time.Since(w.offered) >= offersEvery {
+		start := time.Now()
+		if err := w.offer(ctx, state); err != nil {
+			return false, err
+		}
+		w.offered = time.Now().Add(mostLoad * time.Since(start))
+	}
+	aside, active := 0, 0
+	for n := 1; n <= w.Of; n++ {
+		switch {
+		case w.store.has(n):
+		case state.Aside[n]:
+			aside++
+		case state.UnderWay(n):
+			active++
+		}
+	}
+	w.log.show(w.store.count(), active, aside, w.Of, w.workers)
+	if w.store.count()+aside < w.Of {
+		return false, nil
+	}
+	if aside > 0 {
+		w.asides, err = w.q.Asides(ctx, w.Search)
+	}
+	return err == nil, err
+}
+
+// again submits a search that the queue does not know any more.
+func (w *submitter) again(ctx context.Context) (queue.State, error) {
+	switch forgotten, err := w.q.Forgotten(ctx, w.Search); {
+	case err != nil:
+		return queue.State{}, err
+	case forgotten:
+		return queue.State{}, fmt.Errorf("search %s was forgotten (lockstep fleet forget)", w.ID())
+	}
+	if _, err := w.q.Begin(ctx, w.Search); err != nil {
+		return queue.State{}, err
+	}
+	w.log.say("the queue has lost the search; it is submitted again, and %d shards that are here are kept", w.store.count())
+	w.offered = time.Time{}
+	return w.q.Look(ctx, w.Search)
+}
+
+// exchange fetches what is done and is not here, and stores what is here and the queue has lost.
+func (w *submitter) exchange(ctx context.Context, state queue.State) error {
+	var fetch, give []int
+	for n := 1; n <= w.Of; n++ {
+		switch here := w.store.has(n); {
+		case state.Done[n] && !here:
+			fetch = append(fetch, n)
+		case here && !state.Done[n]:
+			give = append(give, n)
+		}
+	}
+	for _, n := range fetch {
+		packed, err := w.q.Fetch(ctx, w.Search, n)
+		if err != nil {
+			return err
+		}
+		if packed == nil {
+			continue
+		}
+		damaged, err := w.store.put(n, packed)
+		if err != nil {
+			return err
+		}
+		if damaged != nil {
+			w.log.say("shard %d is damaged in the queue, and is done again: %v", n, damaged)
+			if err := w.q.Undo(ctx, w.Search, n); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range give {
+		packed, err := queue.Pack(w.store.dir(n))
+		if err != nil {
+			return err
+		}
+		if err := w.q.Finish(ctx, w.Search, n, "submitter", packed); err != nil {
+			return err
+		}
+		state.Done[n] = true
+	}
+	return nil
+}
+
+// offer sees to it that each shard which is not done can be found by a worker.
+func (w *submitter) offer(ctx context.Context, state queue.State) error {
+	if _, err := w.q.Begin(ctx, w.Search); err != nil { // prolongs its life
+		return err
+	}
+	all, err := w.q.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	active, err := w.q.Active(ctx, w.Search)
+	if err != nil {
+		return err
+	}
+	w.greet(all)
+	var mu sync.Mutex
+	stuck := map[string]bool{}
+	err = parallel(w.Of, func(i int) error {
+		n := i + 1
+		if state.Done[n] || w.store.has(n) || state.Aside[n] || state.UnderWay(n) {
+			return nil
+		}
+		if attempt := state.Claim[n]; attempt != "" {
+			if time.Since(w.back) < queue.Alive { // the workers could not give signs of life
+				return nil
+			}
+			return w.q.Reap(ctx, w.Search, n, attempt) // it is offered in the next round
+		}
+		task, waits, err := w.q.Offer(ctx, w.Search, n, state.Next[n])
+		if err != nil || !waits || !active[task] {
+			return err
+		}
+		// A worker claims a shard as soon as asynq has given it out. If nobody has done so between two rounds, nobody will.
+		if w.stuck[task] {
+			return w.q.Lose(ctx, w.Search, n, state.Next[n])
+		}
+		mu.Lock()
+		stuck[task] = true
+		mu.Unlock()
+		return nil
+	})
+	w.stuck = stuck
+	return err
+}
+
+// parallel calls a function with all numbers below n, some at once, and returns an error of one of them.
+func parallel(n int, f func(int) error) error {
+	var first error
+	var once sync.Once
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(n, atOnce) {
+		wg.Go(func() {
+			for i := range next {
+				if err := f(i); err != nil {
+					once.Do(func() { first = err })
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return first
+}
+
+// greet counts the workers, and says so if there is none.
+func (w *submitter) greet(all []queue.Worker) {
+	w.workers = 0
+	others := map[string]int{}
+	for _, one := range all {
+		if one.Build == w.Build {
+			w.workers++
+		} else {
+			others[one.Build]++
+		}
+	}
+	if w.workers > 0 || w.store.count() == w.Of {
+		w.empty, w.met = false, time.Now()
+		return
+	}
+	if w.empty || time.Since(w.met) < queue.Alive { // a queue that has lost its memory has lost them, too
+		return
+	}
+	w.empty = true
+	if len(others) > 0 {
+		build := slices.Sorted(maps.Keys(others))[0]
+		w.log.say("no worker has this build, %s; workers have %s: install the same lockstep everywhere", queue.ShortBuild(w.Build), queue.ShortBuild(build))
+		return
+	}
+	w.log.say("no worker is alive; start some: lockstep fleet work --queue %s", w.q)
+}
+
+// report prints which shards are set aside, and why.
+func (w *submitter) report() {
+	// Often all have failed in the same way.
+	groups := map[queue.Aside][]int{}
+	for n, a := range w.asides {
+		a.Worker = ""
+		groups[a] = append(groups[a], n)
+	}
+	var all []queue.Aside
+	for a, shards := range groups {
+		slices.Sort(shards)
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b queue.Aside) int { return groups[a][0] - groups[b][0] })
+	for i, a := range all {
+		if i == showAsides {
+			w.log.say("more shards were set aside: lockstep fleet status --queue %s", w.q)
+			break
+		}
+		shards := groups[a]
+		which := "shard " + strconv.Itoa(shards[0]) + " of " + strconv.Itoa(w.Of) + " was"
+		if len(shards) > 1 {
+			which = "shards " + strings.Trim(strings.ReplaceAll(fmt.Sprint(shards), " ", ", "), "[]") + " of " + strconv.Itoa(w.Of) + " were"
+		}
+		w.log.say("%s set aside: %s", which, a.Why)
+		w.log.line(indented(a.Output, showLines))
+	}
+	w.log.say("%d of %d shards are done, and %d are set aside; there is no result. The same command tries these again", w.store.count(), w.Of, len(w.asides))
+}
+
+// indented returns the last lines of a text, indented, and without anything that a terminal would obey.
+func indented(text string, n int) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.TrimSpace(text))
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	lines = lines[max(0, len(lines)-n):]
+	return "  " + strings.Join(lines, "\n  ")
+}
+
+// A progress shows how far a search has come: on a terminal as one line, which disappears in the end, and elsewhere as a line every
+// ten seconds.
+type progress struct {
+	w           io.Writer
+	terminal    *os.File // nil if it is none
+	shown       bool     // there is a line on the terminal
+	start, last time.Time
+	begin       int // what was done when it began; -1 if nothing was shown yet
+}
+
+const progressEvery = 10 * time.Second
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w, start: time.Now(), last: time.Now(), begin: -1}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.terminal = f
+	}
+	return p
+}
+
+func (p *progress) show(done, active, aside, all, workers int) {
+	if p.begin < 0 {
+		p.begin = done
+	}
+	if p.terminal == nil && time.Since(p.last) < progressEvery {
+		return
+	}
+	p.last = time.Now()
+	text := p.text(time.Since(p.start), done, active, aside, all, workers)
+	if p.terminal != nil {
+		p.shown = true
+		if width, _, err := term.GetSize(int(p.terminal.Fd())); err == nil && len(text) >= width {
+			text = text[:max(0, width-1)]
+		}
+		text = "\r" + text + "\x1b[K"
+	} else {
+		text += "\n"
+	}
+	io.WriteString(p.w, text)
+}
+
+// text is the line of progress after some time.
+func (p *progress) text(after time.Duration, done, active, aside, all, workers int) string {
+	text := fmt.Sprintf("  %d of %d shards done after %v, %d under way, %d waiting", done, all, after.Round(time.Second), active, all-done-active-aside)
+	if aside > 0 {
+		text += fmt.Sprintf(", %d set aside", aside)
+	}
+	text += fmt.Sprintf(", %d workers", workers)
+	if workers == 1 {
+		text = strings.TrimSuffix(text, "s")
+	}
+	if new := done - p.begin; new > 0 && done < all {
+		text += fmt.Sprintf(", about %v left", (after / time.Duration(new) * time.Duration(all-done-aside)).Round(time.Second))
+	}
+	return text
+}
+
+// say prints a message.
+func (p *progress) say(format string, args ...any) {
+	p.line("lockstep: " + fmt.Sprintf(format, args...))
+}
+
+// line prints a line above that of the progress.
+func (p *progress) line(text string) {
+	p.finish()
+	if text != "" {
+		fmt.Fprintln(p.w, text)
+	}
+}
+
+// finish removes the line of progress from a terminal.
+func (p *progress) finish() {
+	if p.shown {
+		p.shown = false
+		io.WriteString(p.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,346 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockstep/cmd/fleet/queue"
+)
+
+const (
+	againPause   = 500 * time.Millisecond // before a command to the queue is tried again
+	lastTry      = 3 * time.Second        // for what has to be said to the queue at the end
+	strangersPer = 10 * time.Second       // how often to look for searches of other builds
+	mostPause    = 10 * time.Second       // after failures in a row
+	// signalDelay is how much later than its child a worker may get a signal that was sent to both.
+	signalDelay = 300 * time.Millisecond
+)
+
+func newWork(f *fleetFlags) *cobra.Command {
+	var slots int
+	c := &cobra.Command{
+		Use:   "work",
+		Short: "Carry out shards of searches",
+		Long: `Work carries out shards of any search in the queue, until it is interrupted. Then it ends at
+once, and others carry out its shards.
+
+It leaves shards of another build of lockstep to others, and says so. A shard that fails three
+times is set aside. The failures of all workers count, but not that a worker is killed; only if
+ten workers die while they carry out the same shard, it is set aside, too.`,
+		Example: `  lockstep fleet work --queue redis://queue.example:6379
+  lockstep fleet work --queue rediss://queue.example --workers 4`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("workers") && slots < 1 {
+				return fmt.Errorf("--workers %d: it must be at least 1", slots)
+			}
+			return f.work(c, slots)
+		},
+	}
+	c.Flags().IntVar(&slots, "workers", runtime.GOMAXPROCS(0), "carry out `K` shards at once (default one per core)")
+	return c
+}
+
+// worker carries out shards.
+type worker struct {
+	queue.Worker
+	q       *queue.Queue
+	program program
+	room    string        // a directory for the files of shards
+	slots   chan struct{} // as many as shards may be carried out at once
+	log     io.Writer
+
+	ctx    context.Context // ends when the worker shall end
+	end    context.CancelCauseFunc
+	busy   sync.WaitGroup
+	failed atomic.Int32 // how many attempts in a row have failed
+	mu     sync.Mutex   // for log
+}
+
+// errSignal says that a worker was asked to end.
+var errSignal = errors.New("the worker was asked to end")
+
+func (f *fleetFlags) work(c *cobra.Command, slots int) error {
+	p, err := f.program(c.Context())
+	if err != nil {
+		return err
+	}
+	q, err := f.open(c)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	room, free, err := makeRoom()
+	if err != nil {
+		return err
+	}
+	defer free()
+	host, _ := os.Hostname()
+	w := &worker{
+		Worker: queue.Worker{ID: strings.ToLower(rand.Text()[:10]), Host: host, PID: os.Getpid(), Build: p.build, Slots: slots},
+		q:      q, program: p, room: room, slots: make(chan struct{}, slots), log: c.ErrOrStderr(),
+	}
+	w.ctx, w.end = context.WithCancelCause(context.Background())
+	if err := q.SignOfLife(c.Context(), w.Worker); err != nil {
+		return err
+	}
+	stop, shutdown, err := q.Serve(p.build, slots, w.take)
+	if err != nil {
+		return err
+	}
+	w.say("worker %s takes shards of build %s from %s, %d at once", w.ID, queue.ShortBuild(p.build), q, slots)
+	go w.live()
+	select {
+	case <-c.Context().Done():
+		w.end(errSignal)
+	case <-w.ctx.Done():
+	}
+	// First no shard is taken any more; then those under way are given back.
+	stopped := make(chan struct{})
+	go func() {
+		stop()
+		w.busy.Wait()
+		close(stopped)
+		shutdown()
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(endDelay + 2*lastTry):
+	}
+	last, cancel := context.WithTimeout(context.Background(), lastTry)
+	defer cancel()
+	q.Leave(last, w.Worker)
+	if err := context.Cause(w.ctx); !errors.Is(err, errSignal) {
+		return err
+	}
+	w.say("worker %s has ended", w.ID)
+	return nil
+}
+
+func (w *worker) say(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fmt.Fprintf(w.log, "lockstep: "+format+"\n", args...)
+}
+
+// live gives signs of life, says when the queue is lost and found, and which searches this worker cannot help.
+func (w *worker) live() {
+	var lost bool
+	told := map[string]bool{}
+	tick := time.NewTicker(queue.Sign)
+	defer tick.Stop()
+	var looked time.Time
+	for {
+		err := w.q.SignOfLife(w.ctx, w.Worker)
+		if err == nil && time.Since(looked) >= strangersPer {
+			looked = time.Now()
+			err = w.strangers(told)
+		}
+		switch {
+		case w.ctx.Err() != nil:
+			return
+		case err != nil && !queue.Passing(err):
+			w.end(err)
+			return
+		case err != nil && !lost:
+			w.say("%v; what is under way goes on, and the worker tries again", err)
+		case err == nil && lost:
+			w.say("%s answers again", w.q)
+		}
+		lost = err != nil
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// strangers names searches of other builds, each once.
+func (w *worker) strangers(told map[string]bool) error {
+	all, err := w.q.Searches(w.ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Build != w.Build && !told[s.ID()] {
+			told[s.ID()] = true
+			w.say("search %s is of build %s, and this worker of build %s: its shards are left to others", s.ID(), queue.ShortBuild(s.Build), queue.ShortBuild(w.Build))
+		}
+	}
+	return nil
+}
+
+// persist tries something until it succeeds, fails for good, or the worker ends; then it tries a last time.
+func (w *worker) persist(f func(context.Context) error) error {
+	for {
+		err := f(w.ctx)
+		if err == nil || w.ctx.Err() == nil && !queue.Passing(err) {
+			return err
+		}
+		select {
+		case <-w.ctx.Done():
+			last, cancel := context.WithTimeout(context.Background(), lastTry)
+			defer cancel()
+			return f(last)
+		case <-time.After(againPause):
+		}
+	}
+}
+
+// take carries out a shard.
+func (w *worker) take(id string, shard int) {
+	w.busy.Add(1)
+	defer w.busy.Done()
+	// asynq regards a shard as lost after an outage of half a minute, and gives out another one in its place. The first one goes on,
+	// so the second one waits.
+	select {
+	case w.slots <- struct{}{}:
+		defer func() { <-w.slots }()
+	case <-w.ctx.Done():
+	}
+	attempt := queue.NewAttempt(w.ID)
+	var s queue.Search
+	var verdict string
+	err := w.persist(func(ctx context.Context) (err error) {
+		verdict, s, err = w.q.Claim(ctx, id, shard, attempt)
+		return err
+	})
+	switch {
+	case err != nil:
+		w.fatal(err)
+		return
+	case verdict != queue.Go:
+		return
+	case w.ctx.Err() != nil || s.Build != w.Build:
+		w.release(s, shard, attempt)
+		return
+	}
+	if pause := w.carryOut(s, shard, attempt); pause > 0 {
+		// If the fault is this machine's, others get the shards.
+		select {
+		case <-w.ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// carryOut carries out a shard that is claimed. It returns how long the worker shall rest, which it does after failures in a row.
+func (w *worker) carryOut(s queue.Search, shard int, attempt string) (pause time.Duration) {
+	begin := time.Now()
+	output := &tail{}
+	dir, err := os.MkdirTemp(w.room, fmt.Sprintf("%d-of-%d-", shard, s.Of))
+	if err != nil {
+		w.release(s, shard, attempt)
+		w.fatal(err)
+		return 0
+	}
+	defer os.RemoveAll(dir)
+	err = w.program.shard(w.ctx, s, shard, dir, output)
+	if err != nil {
+		select {
+		case <-w.ctx.Done():
+		case <-time.After(signalDelay):
+		}
+	}
+	switch {
+	case w.ctx.Err() != nil && err != nil:
+		w.release(s, shard, attempt)
+		return 0
+	case errors.Is(err, errNotStarted) || errors.Is(err, queue.ErrOtherBuild):
+		w.release(s, shard, attempt)
+		w.fatal(err)
+		return 0
+	case err != nil:
+		return w.fail(s, shard, attempt, err, output)
+	}
+	packed, err := queue.Pack(dir)
+	if err != nil {
+		w.release(s, shard, attempt)
+		w.fatal(err)
+		return 0
+	}
+	err = w.persist(func(ctx context.Context) error { return w.q.Finish(ctx, s, shard, w.ID, packed) })
+	if err != nil {
+		w.fatal(err)
+		return 0
+	}
+	w.failed.Store(0)
+	w.say("shard %d of %d of search %s: done in %v", shard, s.Of, s.ID(), time.Since(begin).Round(100*time.Millisecond))
+	return 0
+}
+
+func (w *worker) fail(s queue.Search, shard int, attempt string, err error, output *tail) (pause time.Duration) {
+	why := queue.Aside{Worker: w.Host, Why: fmt.Sprintf("it failed %d times: %v", queue.Failures, err), Output: output.String()}
+	hopeless := errors.Is(err, queue.ErrTooLarge)
+	if hopeless {
+		why.Why = err.Error()
+	}
+	var verdict string
+	if err := w.persist(func(ctx context.Context) (err error) {
+		verdict, err = w.q.Fail(ctx, s, shard, attempt, hopeless, why)
+		return err
+	}); err != nil {
+		w.fatal(err)
+		return 0
+	}
+	what := "it failed"
+	if verdict == queue.Apart {
+		what = "it is set aside, because it failed"
+	}
+	w.say("shard %d of %d of search %s: %s: %v", shard, s.Of, s.ID(), what, err)
+	return min(time.Duration(w.failed.Add(1)-1)*time.Second, mostPause)
+}
+
+// release gives a shard back. If that does not succeed, the submitter finds out that this worker has ended.
+func (w *worker) release(s queue.Search, shard int, attempt string) {
+	err := w.persist(func(ctx context.Context) error { return w.q.Release(ctx, s, shard, attempt) })
+	if err == nil {
+		w.say("shard %d of %d of search %s: given back", shard, s.Of, s.ID())
+	}
+}
+
+// fatal ends the worker, because of something that is not the fault of a shard.
+func (w *worker) fatal(err error) {
+	w.end(err)
+}
+
+const roomPattern = "lockstep-fleet-"
+
+// makeRoom makes a directory for the files of shards, and removes those of workers that were killed.
+func makeRoom() (dir string, free func(), err error) {
+	old, _ := filepath.Glob(filepath.Join(os.TempDir(), roomPattern+"*", "lock"))
+	for _, name := range old {
+		if f, err := os.OpenFile(name, os.O_RDWR, 0); err == nil {
+			if lock(f) {
+				os.RemoveAll(filepath.Dir(name))
+			}
+			f.Close()
+		}
+	}
+	dir, err = os.MkdirTemp("", roomPattern)
+	if err != nil {
+		return "", nil, fmt.Errorf("there is no place for the files of shards: %w; set TMPDIR to a writable directory", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "new"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", nil, err
+	}
+	lock(f) // before others can find it
+	if err := os.Rename(f.Name(), filepath.Join(dir, "lock")); err != nil {
+		return "", nil, err
+	}
+	return dir, func() { f.Close(); os.RemoveAll(dir) }, nil
+}
