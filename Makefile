@@ -42,10 +42,10 @@ CATALOGUE := ^TestOnRedis$$
 PART := Explore
 BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files scenarios/internal/... scenarios/play scenarios/script scenarios/search sim/history sim/link
 
-.PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race test-part
+.PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race test-part test-fleet
 test: redis-server chromium xmllint wasi-libc ## run all tests, getting redis-server, chromium, xmllint and a compiler from C to WebAssembly first if they are missing
 	$(GO) build ./...
-	$(MAKE) --no-print-directory -j4 test-scenarios test-part
+	$(MAKE) --no-print-directory -j4 test-scenarios test-part test-fleet
 
 test-catalogue:
 	$(GO) test -timeout 20m -run '$(CATALOGUE)' ./scenarios
@@ -58,6 +58,10 @@ test-nodes:
 
 test-beside:
 	GOMAXPROCS=1 nice -n 19 $(GO) test -timeout 20m -p 1 $(addprefix ./,$(BESIDE))
+
+# The module with the queue and the ledger. Its tests mostly wait.
+test-fleet: test-nodes
+	GOMAXPROCS=1 nice -n 19 $(GO) -C cmd/fleet test -timeout 20m -p 1 ./...
 
 test-scenarios: test-catalogue test-servers test-nodes
 	$(GO) test -timeout 20m -skip '$(SERVERS)|$(PART)' ./scenarios
@@ -93,6 +97,9 @@ lint: ## check format, go.mod, vet (also for systems other than this one), stati
 	GOOS=wasip1 GOARCH=wasm $(GO) vet ./scenarios/... ./sim/wasm ./cmd/lockstep/guest
 	GOOS=windows $(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	$(GO) -C cmd/fleet mod tidy -diff
+	$(GO) -C cmd/fleet vet ./...
+	tool=$$($(GO) tool -n staticcheck) && cd cmd/fleet && $$tool ./...
 
 .PHONY: bench
 bench: ## what simulated commands cost, as ratios, Redlock runs per second, and what a second core brings a search

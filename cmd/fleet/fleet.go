@@ -42,7 +42,7 @@ again goes on where it was, and two who give the same command share the work.
 The queue is also read from the variable ` + queueEnv + `, and its password from ` + queue.PasswordEnv + `.`,
 		Example: `  lockstep fleet work --queue redis://queue.example:6379
   lockstep fleet --queue redis://queue.example:6379 explore --lock redlock --nodes 5 --bound 2
-  lockstep fleet explore --lock single --bound 3 --queue rediss://queue.example --shards 500
+  lockstep fleet explore --lock redsync --runs 5000000 --queue rediss://queue.example --shards 500
   lockstep fleet status --queue redis://queue.example:6379
   lockstep fleet forget 3f2a90b1c77d --queue redis://queue.example:6379`,
 		Args: cobra.NoArgs,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,7 +22,19 @@ func newCompanion(name, short string) *cobra.Command {
 		Use:                name,
 		Short:              short,
 		DisableFlagParsing: true,
-		RunE:               func(c *cobra.Command, args []string) error { return runCompanion(c, append([]string{name}, args...)) },
+		RunE: func(c *cobra.Command, args []string) error {
+			file, err := findCompanion()
+			if err != nil {
+				return fmt.Errorf("lockstep %s needs the program %s, beside lockstep or on PATH; make fleet builds it", name, companion)
+			}
+			if err := become(c.Context(), file, append([]string{name}, args...)); err != nil {
+				if _, ok := err.(status); ok {
+					return err
+				}
+				return fmt.Errorf("%s: %w", reports.Visible(file), err)
+			}
+			return nil
+		},
 	}
 }
 
@@ -40,22 +51,4 @@ func findCompanion() (string, error) {
 		}
 	}
 	return exec.LookPath(name)
-}
-
-func runCompanion(c *cobra.Command, args []string) error {
-	file, err := findCompanion()
-	if err != nil {
-		return fmt.Errorf("this needs the program %s, beside lockstep or on PATH; make fleet builds it", companion)
-	}
-	run := exec.CommandContext(c.Context(), file, args...)
-	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) } // it ends by itself, with what it has to put away
-	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr    // if they are a terminal, it must know
-	err = run.Run()
-	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
-		return status(ended.ExitCode())
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", reports.Visible(file), err)
-	}
-	return nil
 }
