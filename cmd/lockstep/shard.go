@@ -59,7 +59,7 @@ func (f *shardFlags) open(c *cobra.Command, args []string, out string, locks ...
 	}
 	for _, name := range []string{"junit", "against", "rewrite"} {
 		if c.Flags().Changed(name) {
-			return fmt.Errorf("--%s needs the result of all shards: leave it out here, and give it to the merge: lockstep merge DIR... -- --%[1]s ...", name)
+			return fmt.Errorf("--%s needs the result of all shards: leave it out here, and give it to lockstep merge, after --", name)
 		}
 	}
 	for name, why := range map[string]string{
