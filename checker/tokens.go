@@ -43,7 +43,8 @@ func tokens(ix *index) []Violation {
 }
 
 // blameToken says why the token of b is not greater than that of a, which was granted before it: did the node lose its counter,
-// was it replaced by another that only knew an older number, or is the token the time of a clock that was set back?
+// was it replaced by another that only knew an older number, or is the token the time of a clock that was set back? A lock may draw its
+// token from counters on several nodes. So a node that knew the token of a, and lost it, is to blame even if another granted b.
 func blameToken(ix *index, a, b *facts.Lease) (Assumption, []int) {
 	if !a.GrantSeen || !b.GrantSeen {
 		return None, nil
@@ -52,9 +53,13 @@ func blameToken(ix *index, a, b *facts.Lease) (Assumption, []int) {
 		return BoundedClockError, []int{fault}
 	}
 	node := ix.Events[b.GrantEvent].Process
-	for i := facts.After(ix.Fences[node], a.GrantEvent); i >= 0 && i < b.GrantEvent; i = facts.After(ix.Fences[node], i) {
-		if ix.Events[i].Op == history.Lose {
-			return DurableNodes, []int{i}
+	for _, n := range slices.Sorted(maps.Keys(ix.Fences)) {
+		for i := facts.After(ix.Fences[n], a.GrantEvent); i >= 0 && i < b.GrantEvent; i = facts.After(ix.Fences[n], i) {
+			e := ix.Events[i]
+			forgot := ix.fenceOn(n, i) >= a.Fence && (e.Op == history.Lose || e.By == "" && ix.fenceOn(n, i+1) < a.Fence) // back with an older number
+			if forgot || n == node && e.Op == history.Lose {
+				return DurableNodes, []int{i}
+			}
 		}
 	}
 	p := facts.Before(ix.Promotions[ix.Groups[node]], b.GrantEvent)

@@ -18,6 +18,9 @@ func TestTokens(t *testing.T) {
 		12.2 c2 ok acquire c2#1 until=22
 	`
 	again := func(fence string) string { return strings.TrimRight(second, "\n\t") + " fence=" + fence + "\n" }
+	both := func(story string) string { // with three nodes, of which another grants
+		return strings.NewReplacer("0.2  c1 ok", "0.1 n3 set c1#1\n0.2 c1 ok", "12.2 c2 ok", "12.1 n3 set c2#1\n12.2 c2 ok").Replace(story)
+	}
 	const back = "c2 was granted c2#1 with token 32 at 12.100s, below the 33 of c1#1"
 	const promoted = `
 		replica r1
@@ -69,6 +72,10 @@ func TestTokens(t *testing.T) {
 		{name: "blame: the counter was lost", story: first + "11 n1 lose key=lock:fence" + again("32"), want: []string{back + " [durable nodes]"}},
 		{name: "blame: the lock was lost, not its counter", story: first + "9 n1 lose c1#1" + again("32"), want: []string{back + " [none]"}},
 		{name: "blame: a counter of another name was lost", story: strings.ReplaceAll(first+"11 n1 lose key=lock:fence"+again("32"), "lock:fence", "{lock}:n"), want: []string{back + " [durable nodes]"}},
+		{name: "blame: another node knew the token, and lost it", story: "nodes 3\n" + both(first) + "2 n2 set 33 key=lock:fence by=c1\n11 n2 lose key=lock:fence" + both(again("32")), want: []string{back + " [durable nodes]"}},
+		{name: "blame: another node came back with an older number", story: "nodes 3\n" + both(first) + "2 n2 set 33 key=lock:fence by=c1\n11 n2 over 31 key=lock:fence" + both(again("32")), want: []string{back + " [durable nodes]"}},
+		{name: "blame: a client set the number on another node back", story: "nodes 3\n" + both(first) + "2 n2 set 33 key=lock:fence by=c1\n11 n2 over 31 key=lock:fence by=c2" + both(again("32")), want: []string{back + " [none]"}},
+		{name: "blame: another node lost an older number", story: "nodes 3\n" + both(first) + "2 n2 set 31 key=lock:fence by=c1\n11 n2 lose key=lock:fence" + both(again("32")), want: []string{back + " [none]"}},
 		{name: "blame: a key was lost that has never counted tokens", story: first + "11 n1 lose key=other" + again("32"), want: []string{back + " [none]"}},
 		{name: "blame: the lock was lost, and the counter was a part of it", story: strings.Replace(first, "0.1  n1 set 33 key=lock:fence by=c1", "", 1) + "9 n1 lose c1#1" + again("32"), want: []string{back + " [durable nodes]"}},
 		{name: "blame: the counter was lost before", story: "0 n1 lose key=lock:fence\n" + first + again("32"), want: []string{back + " [none]"}},
