@@ -456,6 +456,25 @@ var harms = map[string]harm{
 		})
 		s.client("c2", func(c *client) { done(c.at(90, build(c.env), 10*time.Second) != nil && held != nil) })
 	}},
+	"single-ttl-of-first": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 2*time.Second).Release(c.ctx)
+			lease := c.at(1, l, 10*time.Second)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Second)
+		})
+	}},
+	"single-token-prefix": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			first := c.at(0, l, time.Second)
+			for i := range 8 {
+				c.at(float64(2+i), l, time.Second).Release(c.ctx)
+			}
+			c.at(10, l, 10*time.Second)
+			done(first.Release(c.ctx) == nil)
+		})
+	}},
 	"single-microseconds-32": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			lease := c.at(0, build(c.env), 2*time.Hour)

@@ -134,15 +134,15 @@ func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 // was obtained.
 func (w *Worker) Use(name string) { w.lock = name }
 
-// Acquire asks for the lock. It retries until it has the lock or within has passed on the steady clock; if within is zero, it
+// Acquire asks for the lock with a TTL, or, if that is zero, with the TTL of the run. It retries until it has the lock or within has passed on the steady clock; if within is zero, it
 // tries once. Tries begin at multiples of every, counted from the first, unless the last try is still in progress then. If every
 // is zero, it sleeps for a hundredth of the TTL between two tries. That delay is never random: a lock that needs randomness
 // between clients must bring its own.
-func (w *Worker) Acquire(ctx context.Context, within, every time.Duration) {
+func (w *Worker) Acquire(ctx context.Context, ttl, within, every time.Duration) {
 	start := w.clock.Now()
 	end := start.Add(within)
 	for left := within; ; {
-		err := w.do(history.Event{Op: history.Acquire, Within: left}, func(e *history.Event) error { return w.acquire(ctx, e) })
+		err := w.do(history.Event{Op: history.Acquire, TTL: ttl, Within: left}, func(e *history.Event) error { return w.acquire(ctx, e) })
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -177,7 +177,8 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	}
 	forget := w.leave
 	ctx, w.leave = context.WithCancel(ctx)
-	lease, err := w.locker.Acquire(ctx, w.lock, w.ttl)
+	lasts := cmp.Or(e.TTL, w.ttl)
+	lease, err := w.locker.Acquire(ctx, w.lock, lasts)
 	if err != nil {
 		w.leave = forget
 		return err // the context is not cancelled: the lock may still be cleaning up
@@ -195,7 +196,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 		}
 		w.watch = nil
 	}
-	w.lease, w.of, w.label, w.since, w.lasts = lease, w.lock, w.host.Lease(), w.clock.Now(), w.ttl
+	w.lease, w.of, w.label, w.since, w.lasts = lease, w.lock, w.host.Lease(), w.clock.Now(), lasts
 	e.Lease, e.Until = w.label, w.until()
 	if f, ok := lease.(Fenced); ok {
 		e.Fence = f.Fence()
@@ -294,7 +295,7 @@ func (w *Worker) Increment(ctx context.Context, within time.Duration) {
 	}
 	w.drop()
 	w.label = ""
-	w.Acquire(ctx, within, 0)
+	w.Acquire(ctx, 0, within, 0)
 	w.do(history.Event{Op: history.Increment, Lease: w.label}, func(e *history.Event) error {
 		if w.lease == nil {
 			return fmt.Errorf("%w: %w", ErrSkipped, errNoLease)

@@ -48,7 +48,7 @@ func newVigil() (*vigil, clients.New) {
 func TestWorkerExtends(t *testing.T) {
 	for _, fault := range []string{"jump c1 +1h", "drift c1 +200000ppm"} {
 		r := work(t, 1, clients.NewRedlockExtend, func(l *labour) {
-			l.Acquire(l.ctx, 0, 0)
+			l.Acquire(l.ctx, 0, 0, 0)
 			l.Sleep(l.ctx, 5*time.Second)
 			l.Extend(l.ctx, 0)
 			l.Write(l.ctx, "A", false)
@@ -74,7 +74,7 @@ func TestWorkerExtends(t *testing.T) {
 func TestWorkerExtendsByAnotherTTL(t *testing.T) {
 	const longer = 2 * ttl
 	r := work(t, 1, clients.NewSingleExtend, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Extend(l.ctx, longer)
 		l.Extend(l.ctx, time.Second)
 	})
@@ -86,7 +86,7 @@ func TestWorkerExtendsByAnotherTTL(t *testing.T) {
 	}
 	_, build := scripted(result{lease: elastic{}})
 	r = work(t, 1, build, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Extend(l.ctx, longer)
 		l.Sleep(l.ctx, ttl+time.Second)
 		l.Check(l.ctx)
@@ -111,7 +111,7 @@ func TestWorkerWithoutAnEndIsNotAnswered(t *testing.T) {
 	} {
 		_, build := scripted(result{lease: rigid{paper{}, err}})
 		r := work(t, 1, build, func(l *labour) {
-			l.Acquire(l.ctx, 0, 0)
+			l.Acquire(l.ctx, 0, 0, 0)
 			l.Extend(l.ctx, time.Second)
 			l.Sleep(l.ctx, 2*time.Second)
 			l.Check(l.ctx)
@@ -143,7 +143,7 @@ func TestWorkerIsNotExtended(t *testing.T) {
 		v, build := newVigil()
 		v.extend = c.err
 		r := work(t, 1, build, func(l *labour) {
-			l.Acquire(l.ctx, 0, 0)
+			l.Acquire(l.ctx, 0, 0, 0)
 			l.Extend(l.ctx, 0)
 			l.Write(l.ctx, "A", false)
 			l.Release(l.ctx)
@@ -168,7 +168,7 @@ func TestWorkerCannotExtend(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
 		l.Extend(l.ctx, 0)
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Extend(l.ctx, 0)
 	})
 	same(t, "records", outcomes(r), []string{
@@ -183,7 +183,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 	v, build := newVigil()
 	r := work(t, 1, build, func(l *labour) {
 		epoch := l.world.Epoch()
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		first := v.notify
 		first(epoch.Add(20 * time.Second))
 		l.Sleep(l.ctx, time.Second)
@@ -202,7 +202,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		}
 
 		v.lost = make(chan struct{})
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		close(v.lost)
 		l.Sleep(l.ctx, time.Second)
 		l.Write(l.ctx, "A", false) // a write does not check the lease
@@ -242,11 +242,11 @@ func TestRenewalsAreRecorded(t *testing.T) {
 func TestDroppedLeaseIsNotRenewed(t *testing.T) {
 	for name, drop := range map[string]func(l *labour){
 		"exit":    func(l *labour) { l.Exit() },
-		"acquire": func(l *labour) { l.Acquire(l.ctx, 0, 0) },
+		"acquire": func(l *labour) { l.Acquire(l.ctx, 0, 0, 0) },
 	} {
 		v, build := newVigil()
 		r := work(t, 1, build, func(l *labour) {
-			l.Acquire(l.ctx, 0, 0)
+			l.Acquire(l.ctx, 0, 0, 0)
 			first, ctx, lost := v.notify, v.ctx, v.lost
 			v.lost = make(chan struct{})
 			drop(l)
@@ -269,12 +269,12 @@ func TestDroppedLeaseIsNotRenewed(t *testing.T) {
 // With a real lock, the history has every successful renewal, from the grant to the release.
 func TestWatchdogIsRecorded(t *testing.T) {
 	r := work(t, 1, clients.NewWatchdog, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Sleep(l.ctx, 25*time.Second)
 		l.Write(l.ctx, "A", false)
 		l.Release(l.ctx)
 		l.Sleep(l.ctx, 25*time.Second)
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Pause(20 * time.Second)
 		l.Sleep(l.ctx, time.Second)
 		l.Exit()
@@ -304,7 +304,7 @@ func TestWatchdogIsRecorded(t *testing.T) {
 // The crash of a client leaves behind no goroutine that listens to its lease.
 func TestCrashWhileWatching(t *testing.T) {
 	r := work(t, 1, clients.NewWatchdog, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Sleep(l.ctx, 30*time.Minute)
 	}, "on reply EVALSHA n1->c1 hold")
 	if len(r.events) == 0 {
@@ -314,7 +314,7 @@ func TestCrashWhileWatching(t *testing.T) {
 		s.faultsAt(5*time.Second, "crash c1")
 		s.client("c1", func(c *client) {
 			w := clients.NewWorker(c.Process, c.env, clients.NewWatchdog, "lock", ttl, "")
-			w.Acquire(c.ctx, 0, 0)
+			w.Acquire(c.ctx, 0, 0, 0)
 			w.Sleep(c.ctx, 30*time.Minute)
 		})
 	})

@@ -16,7 +16,7 @@ import (
 // An update adds a word to the value that the client last read, whatever has been written since.
 func TestUpdate(t *testing.T) {
 	r := work(t, 1, clients.NewFenced, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Update(l.ctx, "early")
 		l.Read(l.ctx)
 		l.Update(l.ctx, "one")
@@ -73,7 +73,7 @@ func TestUpdateIsReadModifyWrite(t *testing.T) {
 			s.client(name, func(c *client) {
 				_, build := scripted(result{lease: paper{}})
 				w := clients.NewWorker(c.Process, c.env, build, "lock", ttl, address)
-				w.Acquire(c.ctx, 0, 0)
+				w.Acquire(c.ctx, 0, 0, 0)
 				w.Read(c.ctx)
 				c.Until(time.Duration(i+1) * time.Second)
 				w.Update(c.ctx, "of-"+name)
@@ -90,11 +90,11 @@ func TestEnter(t *testing.T) {
 	_, build := scripted(lease)
 	r := workOn(t, 1, clients.CheckAndSet, build, func(l *labour) {
 		l.Enter(l.ctx)
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Write(l.ctx, "A", false)
 		l.Enter(l.ctx)
 		l.Write(l.ctx, "B", false)
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Write(l.ctx, "C", false)
 		l.Write(l.ctx, "D", true)
 		l.Read(l.ctx)

@@ -169,14 +169,14 @@ func briefs(r record) (lines []string) {
 // This is a whole lane with a real lock. Every step has two records with the same number, and the last record is the exit.
 func TestRecords(t *testing.T) {
 	r := work(t, 1, clients.NewFenced, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Check(l.ctx)
 		l.Write(l.ctx, "A", false)
 		l.Read(l.ctx)
 		l.Release(l.ctx)
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Write(l.ctx, "B", false)
-		l.Acquire(l.ctx, 0, 0) // it is refused, and the lease stays
+		l.Acquire(l.ctx, 0, 0, 0) // it is refused, and the lease stays
 		l.Write(l.ctx, "C", false)
 		l.Exit()
 		want := []string{
@@ -217,7 +217,7 @@ func TestRecordedUntil(t *testing.T) {
 				c.Until(7 * time.Second)
 				w := clients.NewWorker(c.Process, c.env, clients.NewSingle, "lock", ttl, "")
 				c.Until(9 * time.Second)
-				w.Acquire(c.ctx, 0, 0)
+				w.Acquire(c.ctx, 0, 0, 0)
 			})
 		})
 		ops := r.operations("c1")
@@ -231,7 +231,7 @@ func TestRecordedUntil(t *testing.T) {
 func TestNoEnd(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Sleep(l.ctx, ttl-time.Second)
 		l.Check(l.ctx)
 		l.Sleep(l.ctx, 2*time.Second)
@@ -266,7 +266,7 @@ func TestRecordedErrors(t *testing.T) {
 		released := 0
 		_, build := scripted(result{paper{err: c.release, released: &released}, c.acquire})
 		r := work(t, 1, build, func(l *labour) {
-			l.Acquire(l.ctx, 0, 0)
+			l.Acquire(l.ctx, 0, 0, 0)
 			l.Release(l.ctx)
 			l.Release(l.ctx) // whatever the result of the first, there is nothing left to give back
 		})
@@ -291,13 +291,13 @@ func TestAcquireWithin(t *testing.T) {
 		for _, fault := range []string{"drift c1 +0ppm", "drift c1 -500000ppm"} {
 			lock, build := scripted(result{err: clients.ErrNotAcquired})
 			r := work(t, seed, build, func(l *labour) {
-				l.Acquire(l.ctx, 0, 0)
+				l.Acquire(l.ctx, 0, 0, 0)
 				if lock.calls != 1 {
 					t.Errorf("within 0: %d tries", lock.calls)
 				}
 				l.Sleep(l.ctx, ttl) // meanwhile the error of the clock grows
 				start := l.env.Clock.Now()
-				l.Acquire(l.ctx, time.Second, 0)
+				l.Acquire(l.ctx, 0, time.Second, 0)
 				if took := l.env.Clock.Since(start); took < time.Second || took > time.Second+ttl/100 {
 					t.Errorf("within 1s: gave up after %v", took)
 				}
@@ -331,13 +331,13 @@ func TestAcquireWithinEnds(t *testing.T) {
 	lock, build := scripted(
 		result{err: clients.ErrNotAcquired}, result{err: errors.New("lost")}, result{lease: paper{}}, result{err: clients.ErrNotAcquired})
 	work(t, 1, build, func(l *labour) {
-		l.Acquire(l.ctx, time.Hour, 0)
+		l.Acquire(l.ctx, 0, time.Hour, 0)
 		if lock.calls != 3 {
 			t.Errorf("%d tries, and the third succeeded", lock.calls)
 		}
 		cancelled, cancel := context.WithCancel(l.ctx)
 		cancel()
-		l.Acquire(cancelled, time.Hour, 0)
+		l.Acquire(cancelled, 0, time.Hour, 0)
 		if lock.calls != 4 {
 			t.Errorf("%d tries in a context that is over", lock.calls-3)
 		}
@@ -381,7 +381,7 @@ func TestCheckDropsLease(t *testing.T) {
 		lock, build := scripted(result{})
 		r := work(t, 1, build, func(l *labour) {
 			lock.results[0].lease = paper{until: l.world.Epoch().Add(ttl), released: &released}
-			l.Acquire(l.ctx, 0, 0)
+			l.Acquire(l.ctx, 0, 0, 0)
 			l.Until(c.at)
 			l.Check(l.ctx)
 			l.Write(l.ctx, "A", false)
@@ -399,7 +399,7 @@ func TestCheckDropsLease(t *testing.T) {
 // A write does not check whether the lease is still valid: Check does, and so may the resource.
 func TestWriteDoesNotCheck(t *testing.T) {
 	r := work(t, 1, clients.NewSingle, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Pause(2 * ttl)
 		l.Write(l.ctx, "A", false)
 	})
@@ -412,9 +412,9 @@ func TestWriteDoesNotCheck(t *testing.T) {
 func TestRejectedWrite(t *testing.T) {
 	_, build := scripted(result{lease: numbered{fence: 2}}, result{lease: numbered{fence: 1}})
 	r := work(t, 1, build, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Write(l.ctx, "A", false)
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Write(l.ctx, "B", false)
 		l.Read(l.ctx)
 		if l.dials.opened != 1 {
@@ -444,7 +444,7 @@ func TestReconnect(t *testing.T) {
 	} {
 		_, build := scripted(result{lease: paper{}})
 		r := work(t, 1, build, func(l *labour) {
-			l.Acquire(l.ctx, 0, 0)
+			l.Acquire(l.ctx, 0, 0, 0)
 			l.Write(l.ctx, "A", false)
 			if l.dials.open != 0 {
 				t.Errorf("%s: %d connections are still open", c.fault, l.dials.open)
@@ -475,7 +475,7 @@ func TestReconnect(t *testing.T) {
 func TestResourceTimeout(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		for _, value := range []string{"A", "B"} {
 			l.Write(l.ctx, value, false)
 		}
@@ -484,7 +484,7 @@ func TestResourceTimeout(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	r = work(t, 1, build, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		if took := l.took(func() { l.Write(l.ctx, "A", false) }); took != 10*time.Minute+2*hop { // to connect, and then ten minutes
 			t.Errorf("gave up after %v", took)
 		}
@@ -498,7 +498,7 @@ func TestResourceTimeout(t *testing.T) {
 func TestResourceDown(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {
-		l.Acquire(l.ctx, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
 		l.Write(l.ctx, "A", false)
 		l.Read(l.ctx)
 	}, "crash resource")

@@ -82,6 +82,9 @@ func Operation(e *history.Event) string {
 	if (e.Op == history.Write || e.Op == history.Update) && e.Value != "" {
 		return e.Op + " " + e.Value
 	}
+	if e.TTL > 0 && e.Op == history.Acquire {
+		return e.Op + " for " + history.FormatDuration(e.TTL)
+	}
 	if e.TTL > 0 {
 		return e.Op + " " + history.FormatDuration(e.TTL)
 	}

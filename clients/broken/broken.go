@@ -12,7 +12,8 @@
 // watchdog-by-wall, watchdog-least-period, fenced-hour, fenced-after, single-load-once,
 // single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once,
 // watchdog-off-after-error, watchdog-release-waits, single-release-prefix, single-extend-versioned, redlock-extend-versioned,
-// watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round, single-microseconds-32.
+// watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round, single-microseconds-32,
+// single-ttl-of-first, single-token-prefix.
 package broken
 
 import (
@@ -74,6 +75,8 @@ func Mistakes() []clients.Lock {
 		oneKey,
 		releasePrefix,
 		cappedTTL,
+		ttlOfFirst,
+		tokenPrefix,
 		microseconds32,
 		oneAtATime,
 		waitOwnClient,

@@ -30,14 +30,14 @@ func newFleet() *cobra.Command {
 		Use:   "fleet",
 		Short: "Search on many machines, with a queue in Redis",
 		Long: `Fleet splits a search into shards, which workers on any number of machines carry out. The result
-is the same, byte for byte, as if one process had carried out the search: so is the exit status.
+is the same, byte for byte, as if one process had carried out the search, and so is the exit status.
 
 Put "fleet --queue URL" between lockstep and the command that you would run on one machine, and
 start "lockstep fleet work --queue URL" on each machine. All need the same build of lockstep.
 The queue is a Redis server that all machines can reach.
 
-Everything may be interrupted or killed at any time. What is done is kept; the same command
-again goes on where it was, and two who give the same command share the work.
+Everything may be interrupted or killed at any time. What is done is kept: the same command
+continues where it stopped. If two people give the same command, they share one search.
 
 The queue is also read from the variable ` + queueEnv + `, and its password from ` + queue.PasswordEnv + `.`,
 		Example: `  lockstep fleet work --queue redis://queue.example:6379
@@ -104,7 +104,7 @@ func (f *fleetFlags) take(args []string) (left []string, help bool, err error) {
 		case name == "shard":
 			return nil, false, errors.New("--shard: the fleet itself numbers the shards; --shards says how many there are")
 		case name == "workers":
-			return nil, false, errors.New("--workers: each machine has its own: lockstep fleet work --workers K")
+			return nil, false, errors.New("--workers is an option of each worker: lockstep fleet work --workers K")
 		case to == nil:
 			left = append(left, arg)
 		default:

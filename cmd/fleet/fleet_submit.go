@@ -88,6 +88,7 @@ type submitter struct {
 	met     time.Time       // when there was a worker
 	offered time.Time       // when all shards were last offered that nobody works on
 	stuck   map[string]bool // tasks that nobody had claimed, though asynq believed them to be under way
+	idle    int             // for how many offers shards have waited, though workers are alive and none has a shard of this search
 	asides  map[int]queue.Aside
 	workers int
 }
@@ -113,12 +114,12 @@ func (f *fleetFlags) submit(c *cobra.Command, command []string) error {
 	err = w.run(ctx)
 	w.log.finish()
 	if ctx.Err() != nil {
-		w.log.say("interrupted; %d of %d shards are done, and workers go on. The same command goes on from there", st.count(), s.Of)
+		w.log.say("interrupted; %d of %d shards are done, and workers go on. The same command continues from there", st.count(), s.Of)
 		return status(exitInput)
 	}
 	if err != nil {
 		if st.count() > 0 {
-			w.log.say("%d of %d shards are done, and are kept. The same command goes on from there", st.count(), s.Of)
+			w.log.say("%d of %d shards are done, and are kept. The same command continues from there", st.count(), s.Of)
 		}
 		return err
 	}
@@ -338,6 +339,12 @@ func (w *submitter) offer(ctx context.Context, state queue.State) error {
 		return err
 	}
 	w.greet(all)
+	if w.idle++; w.workers == 0 || state.AnyUnderWay() {
+		w.idle = 0
+	}
+	// Then asynq may have lost tasks in a way that does not show. If the workers are busy with another search, a second task for a shard does no
+	// harm: whoever gets it later drops it. There are fewer and fewer of those, after 4, 8, 16 offers.
+	again := w.idle >= 4 && w.idle&(w.idle-1) == 0
 	var mu sync.Mutex
 	stuck := map[string]bool{}
 	err = parallel(w.Of, func(i int) error {
@@ -352,6 +359,9 @@ func (w *submitter) offer(ctx context.Context, state queue.State) error {
 			return w.q.Reap(ctx, w.Search, n, attempt) // it is offered in the next round
 		}
 		task, waits, err := w.q.Offer(ctx, w.Search, n, state.Next[n])
+		if err == nil && waits && again {
+			return w.q.Lose(ctx, w.Search, n, state.Next[n])
+		}
 		if err != nil || !waits || !active[task] {
 			return err
 		}

@@ -37,8 +37,8 @@ func newWork(f *fleetFlags) *cobra.Command {
 once, and others carry out its shards.
 
 It leaves shards of another build of lockstep to others, and says so. A shard that fails three
-times is set aside. The failures of all workers count, but not that a worker is killed; only if
-ten workers die while they carry out the same shard, it is set aside, too.`,
+times is set aside. The failures on all workers are counted together. The death of a worker is
+no failure, but a shard with which ten workers have died is set aside, too.`,
 		Example: `  lockstep fleet work --queue redis://queue.example:6379
   lockstep fleet work --queue rediss://queue.example --workers 4`,
 		Args: cobra.NoArgs,

@@ -29,7 +29,7 @@ func newLedger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
 		Short: "Remember what was found, from one night to the next",
-		Long: `Ledger keeps what searches found in a file, and says what each night made of it:
+		Long: `Ledger keeps the findings of searches in a file. After each night a finding has one of these states:
 
   new        found for the first time
   regressed  found again after it was resolved
@@ -45,7 +45,8 @@ there.
 A night resolves a finding only if it could have found it again: by a complete search of the same
 calm run with the same seed, which tried the kinds of perturbations that it takes, or made the same
 draws. If such a search reports another story about the same property and assumption, it says
-nothing, because it reports one of each. A replay always tells.
+nothing about this finding, because it reports only one story for each. A replay tells, unless it
+proves nothing.
 
 Nights are in the order in which they were first added.`,
 		Example: `  lockstep explore --lock redislock --workload all --json | lockstep ledger add -
@@ -220,8 +221,8 @@ func (f *ledgerFlags) replay() *cobra.Command {
 night. First come the findings that are still there: the shortest first, and of these the oldest.
 Then come those that are resolved, for ever, as regression tests. Closed ones are left out.
 
-It uses the program lockstep: the one beside this program, or else on PATH. A lock that this program
-does not know cannot be replayed by it, and the night then says nothing about its findings.
+It uses the program lockstep: the one beside this program, or else on PATH. A lock that lockstep
+does not know cannot be replayed, and the night then says nothing about its findings.
 
 Exit status: 0 nothing has regressed; 1 something has, or is new on this night; 2 a replay proved
 nothing; 3 bad input, or an interruption. What was replayed until then is recorded.`,
@@ -351,7 +352,7 @@ func (f *ledgerFlags) close() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "close ID --reason TEXT",
-		Short: "Accept a finding, so that it is no longer reported",
+		Short: "Accept a finding, so that it no longer counts as new or regressed",
 		Args:  oneID,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.with(c.Context(), false, func(l *ledger.Ledger) error {

@@ -136,7 +136,7 @@ func required(v pflag.Value) string {
 	case "step":
 		return "a whole number, 1 or greater, or all"
 	case "shard":
-		return fmt.Sprintf("a shard and the number of shards, such as 3/64; there can be %d", search.MostShards)
+		return fmt.Sprintf("a shard and the number of shards, such as 3/64; there can be at most %d shards", search.MostShards)
 	case "speed":
 		return fmt.Sprintf("a number from 1 to %d", mostSpeed)
 	case "durationSlice":

@@ -153,7 +153,7 @@ func (f *shardFlags) end(c *cobra.Command, out string, err error) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.OutOrStdout(), "shard %v is complete: %s in %s; when all are, lockstep merge DIR... prints the result\n", f.shard, many(f.kept.Known(), "answer"), operand(out))
+	fmt.Fprintf(c.OutOrStdout(), "shard %v is complete: %s in %s; when all shards are complete, lockstep merge DIR... prints the result\n", f.shard, many(f.kept.Known(), "answer"), operand(out))
 	return nil
 }
 
@@ -162,7 +162,7 @@ func newMerge(k known) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "merge DIR... [-- OPTION...]",
 		Short: "Put the shards of a command together, and print its result",
-		Long: `Merge takes the directories that --shard has written, in any order, some perhaps twice, and prints
+		Long: `Merge takes the directories that --shard has written, in any order (one may be given twice), and prints
 what the whole command would have printed, byte for byte, with the same exit status. It carries out the command once more, and
 takes the results of runs from the shards. What no shard had to do, such as the reduction of what was found, it does then.
 

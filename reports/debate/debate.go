@@ -396,7 +396,7 @@ var promiseMeaning = map[checker.Property]string{
 	checker.LeaseExclusion:    "At no moment do two clients hold the lock.",
 	checker.ResourceExclusion: "The resource accepts no write under a lease once a newer one has been granted, so it accepts no late write by a former holder.",
 	checker.ExpiredOnReturn:   "No client is given a lease that has already ended.",
-	checker.NoLostUpdate:      "No change that a client was told had succeeded is overwritten by a client that had not seen it.",
+	checker.NoLostUpdate:      "If a client was told that its change succeeded, no client that has not seen the change overwrites it.",
 	checker.OwnerOnly:         "No client touches a key that stands for another client's lease while that lease lasts.",
 	checker.NoLostVote:        "No client deletes, overwrites or shortens the life of a key of its own lease while it relies on the lease.",
 	checker.Tokens:            "Each lease has a token that is greater than all earlier ones.",

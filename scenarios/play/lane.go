@@ -126,7 +126,7 @@ func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Durat
 			ctx, stop = w.CancelAfter(ctx, step.Cancelled)
 			defer stop()
 		}
-		w.Acquire(ctx, step.Within, step.Every)
+		w.Acquire(ctx, step.TTL, step.Within, step.Every)
 	case script.Extend:
 		w.Extend(ctx, step.TTL)
 	case script.Release:

@@ -63,6 +63,10 @@ func (r Section) checkExists(name string) error {
 // checkStep rejects a step of a client that the resource cannot carry out.
 func (r Section) checkStep(step Step) error {
 	switch s := Once(step).(type) {
+	case Acquire:
+		if s.TTL > r.TTL {
+			return fmt.Errorf("%q asks for more than the TTL of the run, which is %s; write ttl %s, or more", step, history.FormatDuration(r.TTL), history.FormatDuration(s.TTL))
+		}
 	case Increment:
 		if r.Resource != Counter {
 			return fmt.Errorf("%q needs resource=%s; this is a %s one", step, Counter, r.Resource)

@@ -131,6 +131,7 @@
 //	lock NAME             from here on ask for the lock with this name, not for the one named lock; a lease stays as it is
 //	acquire               ask for the lock, once; a client that releases it at the instant at which it was obtained has held
 //	                      it at no instant, so let the client sleep or write in between
+//	acquire for D         ask for it with a TTL of D, which must not be longer than the TTL of the run
 //	acquire within D      retry until the lock is obtained or D has passed
 //	acquire within D every D  the same, with the second D between the beginnings of tries
 //	acquire ... cancelled after D  the context of the acquire ends D after it began, if it has not returned by then

@@ -2,7 +2,7 @@ package script
 
 import "strings"
 
-// A form is how a line is written, such as "acquire [within DURATION [every DURATION]] [cancelled after DURATION]". Words in capitals
+// A form is how a line is written, such as "acquire [for DURATION] [within DURATION [every DURATION]] [cancelled after DURATION]". Words in capitals
 // are placeholders. Brackets enclose what may be left out. Bars separate words, or phrases in parentheses, of which one is chosen.
 
 // expand returns the sequences of words that a form allows.

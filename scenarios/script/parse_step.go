@@ -21,7 +21,7 @@ func ParseStep(process, text string) (Step, error) {
 
 // stepForms is the form of each step of a client, which errors quote.
 var stepForms = map[string]string{
-	"acquire":   "acquire [within DURATION [every DURATION]] [cancelled after DURATION]",
+	"acquire":   "acquire [for DURATION] [within DURATION [every DURATION]] [cancelled after DURATION]",
 	"check":     "check",
 	"enter":     "enter",
 	"extend":    "extend [DURATION]",
@@ -99,7 +99,7 @@ func parseAcquire(args []string) (s Acquire, err error) {
 	for _, part := range []struct {
 		words []string
 		d     *time.Duration
-	}{{[]string{"within"}, &s.Within}, {[]string{"every"}, &s.Every}, {[]string{"cancelled", "after"}, &s.Cancelled}} {
+	}{{[]string{"for"}, &s.TTL}, {[]string{"within"}, &s.Within}, {[]string{"every"}, &s.Every}, {[]string{"cancelled", "after"}, &s.Cancelled}} {
 		n := len(part.words)
 		if len(args) <= n || !slices.Equal(args[:n], part.words) {
 			continue
@@ -112,16 +112,23 @@ func parseAcquire(args []string) (s Acquire, err error) {
 	if len(args) > 0 || s.Every != 0 && s.Within == 0 {
 		return s, errForm
 	}
-	return s, nil
+	return s, wholeMilliseconds("acquire for", s.TTL)
 }
 
 // parseExtend parses the TTL of an extension. Redis counts in milliseconds.
 func parseExtend(ttl string) (Step, error) {
 	d, err := history.ParsePositive(ttl)
-	if err == nil && d%time.Millisecond != 0 {
-		err = fmt.Errorf("extend %s: write whole milliseconds", history.FormatDuration(d))
+	if err == nil {
+		err = wholeMilliseconds("extend", d)
 	}
 	return Extend{TTL: d}, err
+}
+
+func wholeMilliseconds(what string, d time.Duration) error {
+	if d%time.Millisecond != 0 {
+		return fmt.Errorf("%s %s: write whole milliseconds", what, history.FormatDuration(d))
+	}
+	return nil
 }
 
 func parseRepeat(words []string) (Step, error) {

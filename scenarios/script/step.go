@@ -25,7 +25,7 @@ type Lock struct {
 // Cancelled is above zero, its context ends that long after the step began, unless it has returned: as in a handler whose client
 // goes away, or waits no longer.
 type Acquire struct {
-	Within, Every, Cancelled time.Duration
+	TTL, Within, Every, Cancelled time.Duration
 }
 
 // Release gives back the newest lease of the client, even if it no longer holds. If Cancelled is set, its context is done: as in
@@ -119,7 +119,7 @@ func (s Acquire) String() string {
 	for _, part := range []struct {
 		word string
 		d    time.Duration
-	}{{" within ", s.Within}, {" every ", s.Every}, {" cancelled after ", s.Cancelled}} {
+	}{{" for ", s.TTL}, {" within ", s.Within}, {" every ", s.Every}, {" cancelled after ", s.Cancelled}} {
 		if part.d != 0 {
 			text += part.word + history.FormatDuration(part.d)
 		}

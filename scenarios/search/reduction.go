@@ -251,7 +251,7 @@ func withPlainerStep(s *script.Scenario) (pages []*script.Scenario) {
 func plainerSteps(step script.Step) (all []script.Step) {
 	switch step := step.(type) {
 	case script.Acquire:
-		all = append(all, script.Acquire{}, script.Acquire{Within: step.Within}, script.Acquire{Within: step.Within, Every: step.Every})
+		all = append(all, script.Acquire{}, script.Acquire{Within: step.Within}, script.Acquire{Within: step.Within, Every: step.Every}, script.Acquire{TTL: step.TTL})
 	case script.Increment:
 		all = append(all, script.Increment{})
 	case script.Extend:

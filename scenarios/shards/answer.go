@@ -25,7 +25,7 @@ type answer struct {
 	Outcome []byte `json:"outcome"`
 }
 
-// mostAnswer is the greatest length of a line in bytes. A job on its own has at most some megabytes.
+// mostAnswer is the greatest length of a line in bytes. A job on its own has at most a few megabytes.
 const mostAnswer = 256 << 20
 
 // encode returns the line of an outcome.

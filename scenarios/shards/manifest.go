@@ -121,7 +121,7 @@ func (m *Manifest) belongs(dir string, to *Manifest, what string) error {
 	}
 	for _, input := range slices.Sorted(maps.Keys(to.Inputs)) {
 		if m.Inputs[input] != to.Inputs[input] {
-			return fmt.Errorf("%s: the file %s was a different one when this shard was played", name, input)
+			return fmt.Errorf("%s: the file %s has changed since this shard was played", name, input)
 		}
 	}
 	return nil

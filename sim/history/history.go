@@ -122,7 +122,7 @@ type Event struct {
 	NotBefore time.Duration `json:"not_before,omitempty"`
 	// Within, of the invocation of an acquire, is for how long Process retries if it is refused, by its steady clock.
 	Within time.Duration `json:"within,omitempty"`
-	// TTL, of an extend, is how long the lease is to last from then, if that was asked for; otherwise it is [Meta.TTL].
+	// TTL, of an acquire or an extend, is how long the lease is to last from then, if that was asked for; otherwise it is [Meta.TTL].
 	TTL time.Duration `json:"ttl,omitempty"`
 
 	Key   string `json:"key,omitempty"`   // State on a lock node: the key

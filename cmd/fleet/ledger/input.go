@@ -194,7 +194,7 @@ func (f *found) check() error {
 	}
 	page, err := script.Parse("scenario", []byte(f.Scenario))
 	if err != nil {
-		return fmt.Errorf("its scenario cannot be read: %w; it must be a page that lockstep explore has printed, with this version or an older one", err)
+		return fmt.Errorf("its scenario cannot be read: %w; it must be a scenario that lockstep explore has printed, with this version or an older one", err)
 	}
 	if len(page.Runs) != 1 {
 		return fmt.Errorf("its scenario has %d runs; it must have one", len(page.Runs))

@@ -220,7 +220,7 @@ func (n *Night) Markdown(size int64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Lockstep, night %s: %s\n\n%s\n\n", cell(n.Label), n.Counts(), cell(reports.Shorten(n.What(), 400)))
 	b.WriteString("| state | ID | lock | property | assumption broken | first | nights |\n|---|---|---|---|---|---|---|\n")
-	const note = "\nThere is no room here for %d more: see the log of the step.\n"
+	const note = "\nThere is no room here for %d more: lockstep ledger list shows all.\n"
 	full := 0
 	n.rows(1<<30, func(state string, f *Finding) {
 		mark := ""

@@ -24,7 +24,7 @@ const (
 	// MostAnswers is the greatest size of the answers of a shard. In the queue they are compressed, and take about a tenth of that. A
 	// value in Redis may have 512 MB, and a worker holds what it sends in memory.
 	MostAnswers = 256 << 20
-	// mostManifest is the greatest size of a manifest. It contains the command, which has at most some hundred kB.
+	// mostManifest is the greatest size of a manifest. It contains the command, which has at most a few hundred kB.
 	mostManifest = 1 << 20
 )
 

@@ -282,6 +282,16 @@ func (st State) UnderWay(shard int) bool {
 	return attempt != "" && st.Alive[workerOf(attempt)]
 }
 
+// AnyUnderWay says whether a worker that is alive has claimed some shard.
+func (st State) AnyUnderWay() bool {
+	for n := range st.Claim {
+		if st.UnderWay(n) {
+			return true
+		}
+	}
+	return false
+}
+
 func number(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n
