@@ -35,10 +35,10 @@ var adversities = []adversity{
 	}},
 	{"contention", []string{
 		"redlock-calm", "redlock-contended", "expiry-herd", "lost-update",
-		"release-race", "asked-while-held", "second-lease", "other-name", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
+		"release-race", "asked-while-held", "second-lease", "tenth-lease", "other-name", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
 	}},
 	{"the length of the lease", []string{
-		"ttl-too-short", "ttl-too-long", "ttl-fraction", "born-expired",
+		"ttl-too-short", "ttl-too-long", "two-ttls", "ttl-fraction", "born-expired",
 	}},
 	{"extension and renewal", []string{
 		"extend", "extend-gone", "extend-late", "extend-minority", "extend-majority", "extend-other-ttl",

@@ -44,7 +44,8 @@ nothing; 3 something could not be run, or was interrupted.`,
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newList(k), newRun(k), newShow(k), newMatrix(k), newPlot(k), newExplore(k), newMerge(k), newReplay(k), newWhy(k), newLimits(k), newCheck(k), newServe(k), newDebate(k), newCourse(k), newVersion(k),
-		newCompanion("fleet", "Search on many machines, with a queue in Redis"), newCompanion("ledger", "Remember what searches found, from night to night"))
+		newCompanion("fleet", "Search on many machines, with a queue in Redis", "lockstep fleet --queue redis://HOST:6379 explore --lock redsync --runs 1000000"),
+		newCompanion("ledger", "Remember what searches found, from night to night", "lockstep explore --lock redsync --json | lockstep ledger add -"))
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", reports.Width)))

@@ -443,7 +443,7 @@ const beyondScreen = `[...document.body.querySelectorAll("*")].filter((e) => {
 
 // unsaidBeyond counts the pictures and timelines that extend beyond the screen without saying so.
 const unsaidBeyond = `[...document.querySelectorAll(".canvas, pre[role=region]")].filter((e) =>
-	e.scrollWidth > e.clientWidth && !/goe?s? on to the right/.test(e.previousElementSibling?.innerText ?? "")).length`
+	e.scrollWidth > e.clientWidth && !/go(es)? on to the right|begins further to the left/.test(e.previousElementSibling?.innerText ?? "")).length`
 
 // Labels of the axis that the time at the cursor would cover in part are not drawn.
 func TestTimeAtCursorInBrowser(t *testing.T) {

@@ -17,10 +17,11 @@ import (
 const companion = "lockstep-fleet"
 
 // newCompanion makes a command that the companion carries out.
-func newCompanion(name, short string) *cobra.Command {
+func newCompanion(name, short, example string) *cobra.Command {
 	return &cobra.Command{
 		Use:                name,
 		Short:              short,
+		Example:            "  " + example,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			file, err := findCompanion()
