@@ -35,7 +35,7 @@ func TestComplete(t *testing.T) {
 		{8, "  re", "read,release,repeat"},
 		{8, "  release ", "cancelled"},
 		{8, "  release cancelled ", ""},
-		{8, "  acquire ", "cancelled after,within"},
+		{8, "  acquire ", "cancelled after,for,within"},
 		{8, "  acquire within 5", "5s,5ms"},
 		{8, "  acquire within 5s ", "cancelled after,every"},
 		{8, "  repeat 3 ", "acquire,..."},
