@@ -45,7 +45,8 @@ BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files 
 .PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race test-part test-fleet
 test: redis-server chromium xmllint wasi-libc ## run all tests, getting redis-server, chromium, xmllint and a compiler from C to WebAssembly first if they are missing
 	$(GO) build ./...
-	$(MAKE) --no-print-directory -j4 test-scenarios test-part test-fleet
+	$(MAKE) --no-print-directory -j4 test-scenarios test-part
+	$(MAKE) --no-print-directory test-fleet
 
 test-catalogue:
 	$(GO) test -timeout 20m -run '$(CATALOGUE)' ./scenarios
@@ -59,15 +60,15 @@ test-nodes:
 test-beside:
 	GOMAXPROCS=1 nice -n 19 $(GO) test -timeout 20m -p 1 $(addprefix ./,$(BESIDE))
 
-# The module with the queue and the ledger. Its tests mostly wait, and the long ones take turns: on one day those of the fleet, on the next those
-# of the pipelines and of the ledger.
+# The module with the queue and the ledger. Its tests kill processes and wait for others to notice, so nothing else runs meanwhile. The long ones
+# take turns: on one day those of the fleet, on the next those of the pipelines and of the ledger. Those that mostly wait are in all-draws.
 ifeq ($(shell expr $$(date +%s) / 86400 % 2),0)
-LONG_FLEET := -run 'Kills|Murderers|Outage|Saturation' .
+LONG_FLEET := -run 'Kills|Saturation' .
 else
 LONG_FLEET := -run 'Planted|Action|GitLab|Kubernetes|Nightly' . ./ci
 endif
-test-fleet: test-nodes
-	$(GO) -C cmd/fleet test -short -timeout 20m -p 1 ./...
+test-fleet:
+	$(GO) -C cmd/fleet test -short -timeout 20m ./...
 	$(GO) -C cmd/fleet test -timeout 20m -p 1 $(LONG_FLEET)
 
 test-scenarios: test-catalogue test-servers test-nodes
@@ -88,6 +89,7 @@ all-draws: ## run the tests that make a part of their draws each day, with all o
 	$(GO) test -timeout 0 -run 'GatePasses|Series|VerdictsOfSeeds|NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
 	$(GO) test -timeout 0 -run 'PlansAreOneRun|BoundFindsTheCatalogue|Counterfactual|HarmlessFaults|StrategiesFind|BoundFindsBroken|BoundLeaves|FencedResource' ./scenarios/search -args -all-draws
 	$(GO) test -timeout 0 ./scenarios/course/pack -args -all-draws
+	$(GO) -C cmd/fleet test -timeout 0 -p 1 ./...
 	$(GO) test -timeout 0 -run 'WebAssembly|LiveInBrowser|MatrixPageSweeps|CIPage|DocumentedCommands' ./cmd/lockstep -args -all-draws
 
 .PHONY: pictures

@@ -30,7 +30,8 @@ func newFleet() *cobra.Command {
 		Use:   "fleet",
 		Short: "Search on many machines, with a queue in Redis",
 		Long: `Fleet splits a search into shards, which workers on any number of machines carry out. The result
-is the same, byte for byte, as if one process had carried out the search, and so is the exit status.
+is the same, byte for byte, as if one process had carried out the search, and so is the exit
+status.
 
 Put "fleet --queue URL" between lockstep and the command that you would run on one machine, and
 start "lockstep fleet work --queue URL" on each machine. All need the same build of lockstep.

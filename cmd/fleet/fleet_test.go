@@ -65,7 +65,7 @@ func TestFleetGoesOnAfterCtrlC(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond)
 	p.Process.Signal(os.Interrupt)
 	stdout, stderr, code := b.wait(p, 10*time.Second)
-	if stdout != "" || code != exitInput || !strings.Contains(stderr, "The same command goes on from there") {
+	if stdout != "" || code != exitInput || !strings.Contains(stderr, "The same command continues from there") {
 		t.Errorf("interrupted: exit status %d\n%s%s", code, stdout, stderr)
 	}
 	stdout, stderr, code = b.wait(b.fleet(command...), limit)
