@@ -61,15 +61,15 @@ test-beside:
 	GOMAXPROCS=1 nice -n 19 $(GO) test -timeout 20m -p 1 $(addprefix ./,$(BESIDE))
 
 # The module with the queue and the ledger. Its tests kill processes and wait for others to notice, so nothing else runs meanwhile. The long ones
-# take turns: on one day those of the fleet, on the next those of the pipelines and of the ledger. Those that mostly wait are in all-draws.
+# take turns: on one day the fleet is killed at random, on the next the other long ones run, which mostly wait.
 ifeq ($(shell expr $$(date +%s) / 86400 % 2),0)
 LONG_FLEET := -run 'Kills|Saturation' .
 else
-LONG_FLEET := -run 'Planted|Action|GitLab|Kubernetes|Nightly' . ./ci
+LONG_FLEET := -run 'Murderers|Outage|Planted|Action|GitLab|Kubernetes|Nightly' . ./ci
 endif
 test-fleet:
 	$(GO) -C cmd/fleet test -short -timeout 20m ./...
-	$(GO) -C cmd/fleet test -timeout 20m -p 1 $(LONG_FLEET)
+	$(GO) -C cmd/fleet test -timeout 20m $(LONG_FLEET)
 
 test-scenarios: test-catalogue test-servers test-nodes
 	$(GO) test -timeout 20m -skip '$(SERVERS)|$(PART)' ./scenarios

@@ -26,6 +26,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"lockstep/cmd/fleet/queue"
+	"lockstep/scenarios/shards"
 )
 
 const secret = "s3cr:t/pass@word"
@@ -51,11 +52,11 @@ func TestBadQueues(t *testing.T) {
 		io.Copy(io.Discard, c)
 	})
 	for _, c := range []struct{ name, url, want string }{
-		{"no scheme", plain.addr(), "--queue: the queue is named as redis://HOST:PORT, or rediss:// for TLS"},
-		{"other scheme", "http://" + plain.addr(), "--queue: the queue is named as redis://HOST:PORT"},
+		{"no scheme", plain.addr(), "--queue: the queue must be named as redis://HOST:PORT, or rediss://HOST:PORT for TLS"},
+		{"other scheme", "http://" + plain.addr(), "--queue: the queue must be named as redis://HOST:PORT"},
 		{"no host", "redis://", "redis://: the host is missing"},
 		{"password as port", "redis://user:" + "s3cr", "the port must be a number; a user and a password go before an @"},
-		{"two servers", "redis://a:1,b:2", "the queue is one server, but the URL has a comma"},
+		{"two servers", "redis://a:1,b:2", "the queue must be one server; the URL must not have a comma"},
 		{"raw password", "redis://:" + secret + "@" + plain.addr(), "the user or the password cannot be read; in a URL @ is written %40"},
 		{"bad escape", "redis://:s3cr%zz@" + plain.addr(), "the user or the password cannot be read"},
 		{"no database", plain.url() + "/x?password=s3cr", "after the host there can only be the number of a database"},
@@ -237,7 +238,7 @@ func TestBadOut(t *testing.T) {
 		t.Errorf("another search: exit status %d\n%s", code, stderr)
 	}
 	// A shard that was damaged here is fetched again.
-	if err := os.WriteFile(filepath.Join(out, "shard-2", queue.AnswersFile), []byte("{}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(out, "shard-2", shards.AnswersFile), []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if stdout, stderr, code := b.wait(b.fleet(append(command, "3")...), limit); stdout != b.alone("explore") || code != 1 {

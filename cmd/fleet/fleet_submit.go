@@ -193,7 +193,7 @@ func (w *submitter) begin(ctx context.Context) error {
 	}
 	n, err := w.q.Retry(ctx, w.Search)
 	if n > 0 {
-		w.log.say("%d shards were set aside before; they are tried again", n)
+		w.log.say("shards that were set aside before, and are tried again: %d", n)
 	}
 	return err
 }

@@ -62,13 +62,13 @@ func (f *shardFlags) open(c *cobra.Command, args []string, out string, locks ...
 			return fmt.Errorf("--%s needs the result of all shards: leave it out here, and give it to lockstep merge, after --", name)
 		}
 	}
-	for name, why := range map[string]string{
-		"time":  "how many runs there is time for is different on each machine; use --runs",
-		"first": "which violation is the first is known only when all shards have ended",
-		"grid":  "a map cannot be divided",
+	for _, o := range []struct{ name, why string }{
+		{"time", "how many runs there is time for is different on each machine; use --runs"},
+		{"first", "which violation is the first is known only when all shards have ended"},
+		{"grid", "a map cannot be divided"},
 	} {
-		if c.Flags().Changed(name) {
-			return fmt.Errorf("--%s cannot be combined with --shard: %s", name, why)
+		if c.Flags().Changed(o.name) {
+			return fmt.Errorf("--%s cannot be combined with --shard: %s", o.name, o.why)
 		}
 	}
 	inputs, err := shards.Inputs(inputsOf(args, locks))

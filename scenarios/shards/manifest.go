@@ -22,8 +22,8 @@ import (
 
 // The files of a shard, in its directory.
 const (
-	manifestName = "shard.json"
-	answersName  = "answers.jsonl"
+	ManifestFile = "shard.json"
+	AnswersFile  = "answers.jsonl"
 )
 
 // format is the version of both files.
@@ -81,9 +81,43 @@ func sum(name string) (string, error) {
 // mostManifest is the greatest size of a manifest in bytes.
 const mostManifest = 1 << 20
 
+// Read reads the manifest of a shard that is complete, and checks that its answers are those of which it has the checksum. Without a manifest the
+// error is an [fs.ErrNotExist].
+func Read(ctx context.Context, dir string) (*Manifest, error) {
+	m, err := readManifest(ctx, dir)
+	switch {
+	case missing(err):
+		return nil, noManifest(dir)
+	case err != nil:
+		return nil, err
+	case !m.Complete:
+		return nil, fmt.Errorf("%s: shard %v is incomplete; its command with the same --out continues it: %s", dir, m.Shard, m.again(dir))
+	}
+	answers := filepath.Join(dir, AnswersFile)
+	got, err := sum(answers)
+	if err == nil && got != m.Sum {
+		err = fmt.Errorf("%s is damaged: it must have the checksum %s of its manifest, and has %s", answers, short(m.Sum), short(got))
+	}
+	return m, err
+}
+
+// noManifest is the error for a directory without a manifest.
+type noManifest string
+
+func (dir noManifest) Error() string {
+	return fmt.Sprintf("%s: there must be a %s, as --shard writes it", string(dir), ManifestFile)
+}
+
+func (noManifest) Unwrap() error { return fs.ErrNotExist }
+
+// again is the command that plays a shard.
+func (m *Manifest) again(dir string) string {
+	return fmt.Sprintf("lockstep %s --shard %v --out %s", strings.Join(m.Command, " "), m.Shard, dir)
+}
+
 // readManifest reads the manifest of a directory. The error says that there is none by [fs.ErrNotExist].
 func readManifest(ctx context.Context, dir string) (*Manifest, error) {
-	name := filepath.Join(dir, manifestName)
+	name := filepath.Join(dir, ManifestFile)
 	data, err := files.Read(ctx, name, mostManifest)
 	if err != nil {
 		return nil, err
@@ -105,12 +139,12 @@ func (m *Manifest) write(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return files.Write(ctx, filepath.Join(dir, manifestName), append(data, '\n'))
+	return files.Write(ctx, filepath.Join(dir, ManifestFile), append(data, '\n'))
 }
 
 // belongs returns an error if the answers of another manifest are not those of the same work by the same program.
 func (m *Manifest) belongs(dir string, to *Manifest, what string) error {
-	name := filepath.Join(dir, manifestName)
+	name := filepath.Join(dir, ManifestFile)
 	switch {
 	case m.Build != to.Build:
 		return fmt.Errorf("%s: this shard was played by another program than %s: its build is %s, and not %s; all shards need the same program: build it once, and copy it", name, what, short(m.Build), short(to.Build))

@@ -45,7 +45,7 @@ func Open(ctx context.Context, dir string, m Manifest) (*Shard, error) {
 	}
 	s := &Shard{dir: dir, manifest: m, known: map[key]place{}}
 	var err error
-	if s.file, err = os.OpenFile(filepath.Join(dir, answersName), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+	if s.file, err = os.OpenFile(filepath.Join(dir, AnswersFile), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return nil, err
 	}
 	own, err := lock(s.file)

@@ -67,15 +67,15 @@ func TestMergeRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, old, new, want string
 	}{
-		{"no manifest", manifestName, "", "", "there must be a shard.json"},
-		{"no JSON", manifestName, "{", "[", "this must be the manifest of a shard"},
-		{"another format", manifestName, `"format": 1`, `"format": 2`, "the format must be 1, and is 2"},
-		{"no command", manifestName, `"explore"`, ``, "it must name a command"},
-		{"no shard", manifestName, `"shard": 1`, `"shard": 7`, "a shard such as 3/64"},
-		{"incomplete", manifestName, `"complete": true`, `"complete": false`, "shard 1/1 is incomplete"},
-		{"no answers", answersName, "", "", "no such file"},
-		{"a line that is cut off", answersName, "\n", "", "is damaged"},
-		{"a line too many", answersName, "\n", "\n{}\n", "is damaged"},
+		{"no manifest", ManifestFile, "", "", "there must be a shard.json"},
+		{"no JSON", ManifestFile, "{", "[", "this must be the manifest of a shard"},
+		{"another format", ManifestFile, `"format": 1`, `"format": 2`, "the format must be 1, and is 2"},
+		{"no command", ManifestFile, `"explore"`, ``, "it must name a command"},
+		{"no shard", ManifestFile, `"shard": 1`, `"shard": 7`, "a shard such as 3/64"},
+		{"incomplete", ManifestFile, `"complete": true`, `"complete": false`, "shard 1/1 is incomplete"},
+		{"no answers", AnswersFile, "", "", "no such file"},
+		{"a line that is cut off", AnswersFile, "\n", "", "is damaged"},
+		{"a line too many", AnswersFile, "\n", "\n{}\n", "is damaged"},
 	} {
 		dir := shard(t, 1, 1, good)
 		file := filepath.Join(dir, tt.file)

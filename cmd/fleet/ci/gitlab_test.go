@@ -74,26 +74,6 @@ func TestGitLabSchema(t *testing.T) {
 	}
 }
 
-// TestGitLabAsGitLab has another program check the file with the schema that GitLab publishes: npm install -g gitlab-ci-local.
-func TestGitLabAsGitLab(t *testing.T) {
-	tool, err := exec.LookPath("gitlab-ci-local")
-	if err != nil {
-		t.Skip("gitlab-ci-local is not on the PATH")
-	}
-	dir := t.TempDir()
-	check := func(text string) (string, int) {
-		write(t, filepath.Join(dir, ".gitlab-ci.yml"), text)
-		c := exec.Command("bash", "-euc", `git init -q . && { git remote add origin git@gitlab.com:me/lock.git || true; } && "$0" --list`, tool)
-		c.Dir = dir
-		return script(t, c)
-	}
-	text := read(t, filepath.Join(files, "gitlab.yml"))
-	out, status := check(text)
-	says(t, out, status, 0, "json schema validated")
-	out, status = check(strings.Replace(text, "parallel:", "paralel:", 1))
-	says(t, out, status, 1, "paralel")
-}
-
 // A pipeline runs jobs as a runner of GitLab does, each in a project directory of its own.
 type pipeline struct {
 	t         *testing.T

@@ -4,20 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-)
 
-// The files of a shard.
-const (
-	ManifestFile = "shard.json"
-	AnswersFile  = "answers.jsonl"
+	"lockstep/scenarios/shards"
 )
 
 const (
@@ -34,88 +28,22 @@ var ErrTooLarge = errors.New("too large")
 // ErrOtherBuild says that a shard was carried out by another build than expected.
 var ErrOtherBuild = errors.New("it was carried out by another build")
 
-// manifest is what the queue needs to know of shard.json.
-type manifest struct {
-	Format   int    `json:"format"`
-	Build    string `json:"build"`
-	Shard    int    `json:"shard"`
-	Of       int    `json:"of"`
-	Complete bool   `json:"complete"`
-	Answers  int    `json:"answers"`
-	SHA256   string `json:"sha256"`
-}
-
 // Check says what is wrong with the files of a shard in a directory.
 func Check(dir string, s Search, shard int) error {
-	file := filepath.Join(dir, ManifestFile)
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
+	info, err := os.Stat(filepath.Join(dir, shards.AnswersFile))
+	if err == nil && info.Size() > MostAnswers {
+		return fmt.Errorf("%s has %d MB, and may have at most %d MB (use more --shards): %w", shards.AnswersFile, info.Size()>>20, MostAnswers>>20, ErrTooLarge)
 	}
-	if info.Size() > mostManifest {
-		return fmt.Errorf("%s has %d bytes; the most are %d: %w", ManifestFile, info.Size(), mostManifest, ErrTooLarge)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	var m manifest
-	if err := json.Unmarshal(text, &m); err != nil {
-		return fmt.Errorf("%s cannot be read: %w", ManifestFile, err)
-	}
+	m, err := shards.Read(context.Background(), dir) // these are files of this program
 	switch {
-	case m.Format != 1:
-		return fmt.Errorf("%s has format %d; this program reads format 1", ManifestFile, m.Format)
+	case err != nil:
+		return err
 	case m.Build != s.Build:
 		return fmt.Errorf("%w: %s instead of %s", ErrOtherBuild, ShortBuild(m.Build), ShortBuild(s.Build))
-	case m.Shard != shard || m.Of != s.Of:
-		return fmt.Errorf("%s is of shard %d of %d, not of shard %d of %d", ManifestFile, m.Shard, m.Of, shard, s.Of)
-	case !m.Complete:
-		return fmt.Errorf("%s says that the shard is not complete", ManifestFile)
-	}
-	return checkAnswers(filepath.Join(dir, AnswersFile), m)
-}
-
-func checkAnswers(file string, m manifest) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() > MostAnswers {
-		return fmt.Errorf("%s has %d MB; the most are %d MB: use more shards (--shards): %w", AnswersFile, info.Size()>>20, MostAnswers>>20, ErrTooLarge)
-	}
-	sum := sha256.New()
-	lines := new(lineCounter)
-	if _, err := io.Copy(io.MultiWriter(sum, lines), f); err != nil {
-		return err
-	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != trimSum(m.SHA256) {
-		return fmt.Errorf("%s is damaged: its checksum is not that in %s", AnswersFile, ManifestFile)
-	}
-	if int(*lines) != m.Answers {
-		return fmt.Errorf("%s has %d lines, but %s counts %d answers", AnswersFile, *lines, ManifestFile, m.Answers)
+	case m.Part != shard || m.Of != s.Of:
+		return fmt.Errorf("%s is of shard %v, and must be of shard %d/%d", shards.ManifestFile, m.Shard, shard, s.Of)
 	}
 	return nil
-}
-
-// trimSum accepts a checksum with and without the name of its algorithm.
-func trimSum(sum string) string {
-	if len(sum) > 7 && sum[:7] == "sha256:" {
-		return sum[7:]
-	}
-	return sum
-}
-
-type lineCounter int
-
-func (c *lineCounter) Write(b []byte) (int, error) {
-	*c += lineCounter(bytes.Count(b, []byte{'\n'}))
-	return len(b), nil
 }
 
 // Pack returns the files of a shard as they are kept in the queue: a compressed tar archive.
@@ -123,7 +51,7 @@ func Pack(dir string) ([]byte, error) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	archive := tar.NewWriter(zip)
-	for _, name := range []string{ManifestFile, AnswersFile} {
+	for _, name := range []string{shards.ManifestFile, shards.AnswersFile} {
 		if err := add(archive, dir, name); err != nil {
 			return nil, err
 		}
@@ -168,11 +96,11 @@ func Unpack(packed []byte, dir string) error {
 		}
 		limit := int64(MostAnswers)
 		switch header.Name {
-		case ManifestFile:
+		case shards.ManifestFile:
 			limit = mostManifest
-		case AnswersFile:
+		case shards.AnswersFile:
 		default:
-			return fmt.Errorf("there is a file %q", header.Name)
+			return fmt.Errorf("there must be no file %q", header.Name)
 		}
 		if header.Size > limit {
 			return fmt.Errorf("%s: %w", header.Name, ErrTooLarge)

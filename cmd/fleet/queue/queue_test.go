@@ -8,11 +8,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lockstep/scenarios/shards"
 )
 
 func TestParseServer(t *testing.T) {
@@ -28,7 +29,7 @@ func TestParseServer(t *testing.T) {
 		{"redis://:a/b@h", "", "", "", "", "the user or the password cannot be read"},
 		{"redis://h:99999", "", "", "", "", "the port must be a number"},
 		{"redis://h?nonsense=secret", "", "", "", "", "redis://h: after the host"},
-		{"h:6379", "", "", "", "", "the queue is named as"},
+		{"h:6379", "", "", "", "", "the queue must be named as"},
 	} {
 		s, err := ParseServer(c.url, c.password)
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
@@ -63,13 +64,13 @@ func shard(t *testing.T, change func(map[string]any)) (dir string) {
 	dir = t.TempDir()
 	answers := "{}\n{}\n{}\n"
 	sum := sha256.Sum256([]byte(answers))
-	m := map[string]any{"format": 1, "command": []string{"explore"}, "build": "b", "shard": 2, "of": 3, "complete": true, "answers": 3, "sha256": hex.EncodeToString(sum[:])}
+	m := map[string]any{"format": 1, "command": []string{"explore"}, "build": "b", "shard": 2, "of": 3, "complete": true, "answers": 3, "sha256": "sha256:" + hex.EncodeToString(sum[:])}
 	if change != nil {
 		change(m)
 	}
 	text, err := json.Marshal(m)
 	if err == nil {
-		err = errors.Join(os.WriteFile(filepath.Join(dir, ManifestFile), text, 0o600), os.WriteFile(filepath.Join(dir, AnswersFile), []byte(answers), 0o600))
+		err = errors.Join(os.WriteFile(filepath.Join(dir, shards.ManifestFile), text, 0o600), os.WriteFile(filepath.Join(dir, shards.AnswersFile), []byte(answers), 0o600))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -84,14 +85,12 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		"good":       {nil, ""},
-		"algorithm":  {func(m map[string]any) { m["sha256"] = fmt.Sprint("sha256:", m["sha256"]) }, ""},
-		"format":     {func(m map[string]any) { m["format"] = 2 }, "shard.json has format 2; this program reads format 1"},
+		"format":     {func(m map[string]any) { m["format"] = 2 }, "the format must be 1, and is 2"},
 		"build":      {func(m map[string]any) { m["build"] = "c" }, "it was carried out by another build: c instead of b"},
-		"shard":      {func(m map[string]any) { m["shard"] = 1 }, "shard.json is of shard 1 of 3, not of shard 2 of 3"},
-		"incomplete": {func(m map[string]any) { m["complete"] = false }, "the shard is not complete"},
-		"answers":    {func(m map[string]any) { m["answers"] = 4 }, "answers.jsonl has 3 lines, but shard.json counts 4 answers"},
+		"shard":      {func(m map[string]any) { m["shard"] = 1 }, "shard.json is of shard 1/3, and must be of shard 2/3"},
+		"incomplete": {func(m map[string]any) { m["complete"] = false }, "shard 2/3 is incomplete"},
 		"damaged":    {func(m map[string]any) { m["sha256"] = "x" }, "answers.jsonl is damaged"},
-		"nonsense":   {func(m map[string]any) { m["shard"] = "x" }, "shard.json cannot be read"},
+		"nonsense":   {func(m map[string]any) { m["shard"] = "x" }, "this must be the manifest of a shard"},
 	} {
 		err := Check(shard(t, c.change), s, 2)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -114,7 +113,7 @@ func TestPack(t *testing.T) {
 	}
 	for name, packed := range map[string][]byte{
 		"nonsense": []byte("what?"), "short": packed[:len(packed)/2], "nothing": nil,
-		"other file": archive(t, "../evil", 1), "too large": archive(t, AnswersFile, MostAnswers+1),
+		"other file": archive(t, "../evil", 1), "too large": archive(t, shards.AnswersFile, MostAnswers+1),
 	} {
 		dir := t.TempDir()
 		if err := Unpack(packed, filepath.Join(dir)); err == nil {

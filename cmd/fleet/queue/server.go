@@ -45,7 +45,7 @@ type Server struct {
 func ParseServer(text, password string) (Server, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || scheme != "redis" && scheme != "rediss" {
-		return Server{}, errors.New("the queue is named as redis://HOST:PORT, or rediss:// for TLS")
+		return Server{}, errors.New("the queue must be named as redis://HOST:PORT, or rediss://HOST:PORT for TLS")
 	}
 	credentials := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
@@ -60,7 +60,7 @@ func ParseServer(text, password string) (Server, error) {
 	case host == "":
 		return Server{}, fmt.Errorf("%s://: the host is missing, as in redis://HOST:PORT", scheme)
 	case strings.ContainsRune(host, ','):
-		return Server{}, errors.New("the queue is one server, but the URL has a comma")
+		return Server{}, errors.New("the queue must be one server; the URL must not have a comma")
 	case has && err != nil: // perhaps a password
 		return Server{}, errors.New("the port must be a number; a user and a password go before an @, as in redis://USER:PASSWORD@HOST:PORT")
 	}
