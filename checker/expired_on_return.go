@@ -41,7 +41,7 @@ func blameReturn(ix *index, l *facts.Lease) (Assumption, []int) {
 			asked.From = min(asked.From, max(ix.Events[k.From].Sent, l.Invoked))
 		}
 	}
-	if start := facts.When(ix.Clocks[l.Client], e.Until-ix.Meta.TTL); start < l.From { // from which the lock had already begun to count
+	if start := facts.When(ix.Clocks[l.Client], e.Until-ix.TTL(e)); start < l.From { // from which the lock had already begun to count
 		asked.From = max(l.Invoked, min(asked.From, start))
 	}
 	causes := []Assumption{BoundedPause, BoundedDelay}

@@ -322,7 +322,7 @@ func (f *exploreFlags) exploreAll(c *cobra.Command, runs []calmRun, kinds []scri
 			fmt.Fprintln(c.OutOrStdout())
 		}
 		search := &search.Search{
-			Calm: calm.page, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless && !calm.page.Runs[0].Guests, Properties: properties, Workers: f.workers, First: f.first, New: build, Shard: f.share(f.known),
+			Calm: calm.page, Lock: f.shape.Lock, Seed: f.seed, Kinds: kinds, Restless: lib.Restless && !calm.page.Runs[0].Guests, Properties: properties, Workers: f.workers, First: f.first, New: build, Shard: f.part(f.known),
 		}
 		switch err := f.search(c, search, calm.workload, lib.Like); err {
 		case nil:

@@ -131,8 +131,8 @@ func (f *shardFlags) memo(k known) workers.Memo {
 	return nil
 }
 
-// share is what is played of a search.
-func (f *shardFlags) share(k known) search.Shard {
+// part is what is played of a search.
+func (f *shardFlags) part(k known) search.Shard {
 	if k.merged != nil {
 		return k.merged.Shard
 	}
