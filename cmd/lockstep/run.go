@@ -316,7 +316,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome,
 // atOnce is how many runs are made at the same time. On real servers they mostly wait.
 func (f *runFlags) atOnce() int {
 	if f.workers == 0 && f.on != play.OnSim {
-		return max(scenarios.AtOnce, runtime.NumCPU())
+		return max(scenarios.AtOnce, runtime.GOMAXPROCS(0))
 	}
 	return f.workers
 }

@@ -238,7 +238,7 @@ func (s *Search) WorkerCount() int {
 	if s.Do == nil {
 		return 1
 	}
-	return cmp.Or(s.Workers, runtime.NumCPU())
+	return cmp.Or(s.Workers, runtime.GOMAXPROCS(0))
 }
 
 // errFound ends a search that looks for one violation.

@@ -12,6 +12,8 @@ func killGroup(int) {}
 
 func notInherited(...uintptr) {}
 
+func pollable(uintptr) {}
+
 const groups = ""
 
 func (*Cleaner) note(string, int) {}

@@ -46,3 +46,7 @@ func (b *Cleaner) note(sign string, pid int) {
 		b.Tell(sign + strconv.Itoa(pid))
 	}
 }
+
+// pollable makes reads of a pipe wait in the poller of the runtime. A read that blocks keeps the processor for up to ten milliseconds, which a
+// worker with GOMAXPROCS=1 would lose before each job.
+func pollable(pipe uintptr) { syscall.SetNonblock(int(pipe), true) }

@@ -92,7 +92,7 @@ func (s *Supervisor) Run(ctx context.Context, jobs []json.RawMessage, done func(
 
 	var starter, hands sync.WaitGroup
 	starter.Go(r.start)
-	for range min(cmp.Or(max(s.Workers, 0), runtime.NumCPU()), len(jobs)) {
+	for range min(cmp.Or(max(s.Workers, 0), runtime.GOMAXPROCS(0)), len(jobs)) {
 		hands.Go(func() {
 			if err := r.work(); err != nil {
 				cancel(err)

@@ -123,6 +123,7 @@ func workerPipes(spec string) (in, out *os.File, err error) {
 		return nil, nil, errors.New("sim: this process is not a worker: only a supervisor can start one")
 	}
 	notInherited(i, o)
+	pollable(i)
 	return os.NewFile(i, "jobs"), os.NewFile(o, "answers"), nil
 }
 
