@@ -188,7 +188,8 @@ func (ix *index) outlived(a, b *facts.Lease) bool {
 // A real server never shows a key whose deadline has passed when it is set. If a lease had no key there at all, and the client's
 // wall clock was behind by a TTL or more, misdated returns the fault of that clock.
 func (ix *index) misdated(l *facts.Lease) int {
-	if len(ix.LivesOf[l.Label]) == 0 && ix.Meta.On == history.OnReal && ix.Events[l.ReturnEvent].Wall <= -ix.Meta.TTL {
+	told := ix.Events[l.ReturnEvent]
+	if len(ix.LivesOf[l.Label]) == 0 && ix.Meta.On == history.OnReal && told.Wall <= -ix.TTL(told) {
 		return facts.Before(ix.ClockFaults[l.Client], l.ReturnEvent)
 	}
 	for _, n := range ix.LivesOf[l.Label] {
@@ -200,10 +201,10 @@ func (ix *index) misdated(l *facts.Lease) int {
 }
 
 func (ix *index) misdatedKey(l *facts.Lease, k facts.Life) bool {
-	e := ix.Events[k.From]
-	ahead := ix.Events[l.ReturnEvent].Wall // of true time, by the wall clock of the client
+	e, told := ix.Events[k.From], ix.Events[l.ReturnEvent]
+	ttl, ahead := ix.TTL(told), told.Wall // ahead of true time, by the wall clock of the client
 	left := e.Until - e.At - ahead
-	return k.Vote && (wallIsOff(e) || ahead < -facts.Rounding) && k.Promise < ix.Meta.TTL-facts.Rounding && left <= ix.Meta.TTL && left > ix.Meta.TTL-ix.Meta.TTL/20
+	return k.Vote && (wallIsOff(e) || ahead < -facts.Rounding) && k.Promise < ttl-facts.Rounding && left <= ttl && left > ttl-ttl/20
 }
 
 // votesByClock returns the keys that count for a lease. If the lease never had a majority at one instant, it adds the keys that

@@ -20,12 +20,12 @@ import (
 
 // Host is the process in which a worker runs: a [sim.Process], or a real process.
 type Host interface {
-	Record(history.Event)    // adds an event of this process to the history
-	Doing(op string, id int) // sets the operation to which messages belong from now on
-	Lease() string           // the newest lease that this process asked for, by the tokens that it sent
-	Pause(d time.Duration)   // pauses the process
-	Until(t time.Duration)   // waits for an instant of true time
-	Steady() time.Duration   // the reading of the steady clock since the start of the run
+	Record(history.Event)                 // adds an event of this process to the history
+	Doing(op string, id int, lock string) // sets the operation to which messages belong from now on, and the name of its lock
+	Lease() string                        // the newest lease that this process asked for, by the tokens that it sent
+	Pause(d time.Duration)                // pauses the process
+	Until(t time.Duration)                // waits for an instant of true time
+	Steady() time.Duration                // the reading of the steady clock since the start of the run
 }
 
 // A Worker carries out the lane of one client, and records it: the steps of the lane are its methods. Only one goroutine may use
@@ -117,7 +117,7 @@ func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 	}
 	e.Slept, e.NotBefore = w.slept, w.notBefore
 	w.slept, w.notBefore = 0, 0
-	w.host.Doing(e.Op, e.ID)
+	w.host.Doing(e.Op, e.ID, e.Lock)
 	w.host.Record(e)
 	e.Slept, e.NotBefore, e.Within = 0, 0, 0
 	err := f(&e)
@@ -126,7 +126,7 @@ func (w *Worker) do(e history.Event, f func(*history.Event) error) error {
 		e.Error = history.Shortened(err.Error(), keptError)
 	}
 	w.host.Record(e)
-	w.host.Doing("", 0)
+	w.host.Doing("", 0, "")
 	return err
 }
 

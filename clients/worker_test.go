@@ -62,9 +62,9 @@ type host struct {
 	doing []string
 }
 
-func (h *host) Doing(op string, id int) {
+func (h *host) Doing(op string, id int, lock string) {
 	h.doing = append(h.doing, fmt.Sprint(op, id))
-	h.Process.Doing(op, id)
+	h.Process.Doing(op, id, lock)
 }
 
 // A labour is a worker on a stage with one node and a resource.

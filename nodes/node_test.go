@@ -48,7 +48,7 @@ func conversation(t *testing.T, serve func(w *sim.World) (addr map[string]string
 				}
 				defer conn.Close()
 				p.Until(r.at)
-				p.Doing("acquire", 1)
+				p.Doing("acquire", 1, "")
 				for _, command := range r.commands {
 					conn.Write(engine.Request(strings.Fields(command)...))
 				}

@@ -134,7 +134,7 @@ func (p play) act(t *testing.T, ctx context.Context, w *sim.World, g *Group, c *
 		if len(args) == 0 {
 			continue
 		}
-		c.Doing(history.Acquire, i+1)
+		c.Doing(history.Acquire, i+1, "")
 		reply, err := client.Do(ctx, args...).Result()
 		got := fmt.Sprint(reply)
 		if err != nil {

@@ -399,8 +399,8 @@ func sortedConns(set map[*Conn]bool) []*Conn {
 
 // Lease returns the name of the lease that a key stands for once the current request has set it to values; see
 // [history.Leases.Set].
-func (c *Conn) Lease(takes history.Taking, values ...string) (lease, value string) {
+func (c *Conn) Lease(takes history.Taking, key string, values ...string) (lease, value string) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
-	return c.w.leases.Set(c.remote.Name, c.request.acquire, takes, values...)
+	return c.w.leases.Set(c.remote.Name, c.request.acquire, takes, key, values...)
 }

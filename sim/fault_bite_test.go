@@ -91,9 +91,9 @@ func visit(ctx context.Context, c, n *Process, conn net.Conn) (net.Conn, error) 
 			return nil, err
 		}
 	}
-	c.Doing(history.Acquire, 1)
+	c.Doing(history.Acquire, 1, "")
 	_, err := ask(conn, "PING "+c.Name)
-	c.Doing("", 0)
+	c.Doing("", 0, "")
 	if err != nil {
 		conn.Close()
 		return nil, err

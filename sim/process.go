@@ -167,11 +167,15 @@ func (p *Process) ended() {
 	})
 }
 
-// Doing sets the operation that the client is carrying out: messages that it sends carry the name and number of the operation.
-func (p *Process) Doing(op string, id int) {
+// Doing sets the operation that the client is carrying out, on the lock with a name: messages that it sends carry the name and number of the
+// operation.
+func (p *Process) Doing(op string, id int, lock string) {
 	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
 	p.op, p.opID = op, id
-	p.w.mu.Unlock()
+	if op == history.Acquire {
+		p.w.leases.Acquire(p.Name, id, lock)
+	}
 }
 
 // Lease returns the name of the lease that the process asked for last in the operation in progress.

@@ -184,5 +184,9 @@ func (n *narrator) sameToken(a, b int) {
 	if first == "" || first != second {
 		return
 	}
-	n.say(step, b, []int{a, i, j}, "%s had the same token as %s: %s.", n.event(b).Lease, n.event(a).Lease, first)
+	who, label := n.event(b).Lease, n.event(a).Lease
+	if who == label { // a lease has its name from the client that is the first to send its token
+		who = n.event(b).By
+	}
+	n.say(step, b, []int{a, i, j}, "%s had the same token as %s: %s.", who, label, first)
 }

@@ -94,8 +94,8 @@ func playWith(t *testing.T, l libraries.Lock, n int, faults []string, lanes ...f
 
 // acquire calls Acquire, as a worker does.
 func (c *client) acquire() (clients.Lease, error) {
-	c.Doing(history.Acquire, 1)
-	defer c.Doing("", 0)
+	c.Doing(history.Acquire, 1, "")
+	defer c.Doing("", 0, "")
 	return c.lock.Acquire(c.ctx, "lock", ttl)
 }
 

@@ -22,6 +22,7 @@ func Locks() []clients.Lock {
 		subscribed,
 		signalled,
 		shortToken,
+		drawnNumber,
 		twoIDs,
 		intent,
 	}

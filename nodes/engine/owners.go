@@ -54,7 +54,7 @@ func (o Owners) Event(c Change, epoch time.Time, owner func() Owner) history.Eve
 // After returns what a key stands for after a change. A hash, a list or a set stands for the same lease as long as it contains
 // the mark of that lease: others may queue there, and the owner may count. Lease is [history.Leases.Set] for the request being
 // served.
-func (o Owners) After(c Change, lease func(takes history.Taking, values ...string) (lease, value string)) Owner {
+func (o Owners) After(c Change, lease func(takes history.Taking, key string, values ...string) (lease, value string)) Owner {
 	was := o[c.Key]
 	if c.Op == history.Over && c.Collection && was.Lease != "" && (was.Mark == "" || slices.Contains(c.Marks(), was.Mark)) {
 		return was
@@ -63,25 +63,29 @@ func (o Owners) After(c Change, lease func(takes history.Taking, values ...strin
 	switch {
 	case c.NX || o.swapped(c):
 		takes = history.TakesAlways
-	case c.maybeTakes():
-		takes = history.TakesInAcquire
+	default:
+		takes = c.maybeTakes()
 	}
-	name, mark := lease(takes, c.Marks()...)
+	name, mark := lease(takes, c.Key, c.Marks()...)
 	return Owner{name, mark}
 }
 
-// maybeTakes reports whether a script or a transaction made a string or a hash that has an expiry, as it does to take a lock with a short
-// token. A number is more likely a counter, and a list or a set a queue.
-func (c Change) maybeTakes() bool {
+// maybeTakes says how a script or a transaction may take a lock with a short token: it makes a string or a hash that has an expiry. A
+// number may also be a counter, and a list or a set is more likely a queue.
+func (c Change) maybeTakes() history.Taking {
 	if c.Op != history.Set || c.Deadline.IsZero() || c.Command != "EVAL" && c.Command != "EVALSHA" && c.Command != "EXEC" {
-		return false
+		return history.TakesNothing
 	}
 	if c.Collection {
-		command, _, err := ParseCommand([]byte(c.New))
-		return err == nil && strings.EqualFold(command[0], "HSET")
+		if command, _, err := ParseCommand([]byte(c.New)); err != nil || !strings.EqualFold(command[0], "HSET") {
+			return history.TakesNothing
+		}
+		return history.TakesInAcquire
 	}
-	_, err := strconv.ParseFloat(c.New, 64)
-	return err != nil
+	if _, err := strconv.ParseFloat(c.New, 64); err == nil {
+		return history.TakesNumbered
+	}
+	return history.TakesInAcquire
 }
 
 // swapped reports whether GETSET replaced a value that stands for a lease. A lock whose value is the time of its end is taken

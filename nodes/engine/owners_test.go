@@ -20,15 +20,18 @@ func TestTaking(t *testing.T) {
 		{"SET in a script", Change{Op: history.Set, New: "x", Command: "EVALSHA", Deadline: soon}, history.TakesInAcquire},
 		{"SET in a transaction", Change{Op: history.Set, New: "x", Command: "EXEC", Deadline: soon}, history.TakesInAcquire},
 		{"without an expiry", Change{Op: history.Set, New: "x", Command: "EVAL"}, history.TakesNothing},
-		{"a counter", Change{Op: history.Set, New: "1", Command: "EVAL", Deadline: soon}, history.TakesNothing},
+		{"a number", Change{Op: history.Set, New: "1", Command: "EVAL", Deadline: soon}, history.TakesNumbered},
+		{"a counter", Change{Op: history.Set, New: "1", Command: "EVAL"}, history.TakesNothing},
 		{"a key that is there", Change{Op: history.Over, New: "x", Command: "EVAL", Deadline: soon}, history.TakesNothing},
 		{"a hash", Change{Op: history.Set, New: Collection([]string{"HSET", "k", "owner", "x"}).Value, Collection: true, Command: "EVAL", Deadline: soon}, history.TakesInAcquire},
 		{"a list", Change{Op: history.Set, New: Collection([]string{"RPUSH", "k", "x"}).Value, Collection: true, Command: "EVAL", Deadline: soon}, history.TakesNothing},
 	} {
 		c.c.Key = "k"
 		var got history.Taking
-		Owners{}.After(c.c, func(takes history.Taking, _ ...string) (lease, value string) {
-			got = takes
+		Owners{}.After(c.c, func(takes history.Taking, key string, _ ...string) (lease, value string) {
+			if got = takes; key != "k" {
+				t.Errorf("%s: key %q", c.what, key)
+			}
 			return "", ""
 		})
 		if got != c.want {

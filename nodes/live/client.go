@@ -232,7 +232,7 @@ func (p *Client) answer(q question) (a answer) {
 	case q.Record != nil:
 		p.Record(*q.Record)
 	case q.Doing != nil:
-		p.Doing(q.Doing.Op, q.Doing.ID)
+		p.Doing(q.Doing.Op, q.Doing.ID, q.Doing.Lock)
 	case q.Lease:
 		c.mu.Lock()
 		a.Lease = c.leases.Asked(p.name, p.acquire())
@@ -316,11 +316,14 @@ func (p *Client) Record(e history.Event) {
 	p.c.agenda.settle()
 }
 
-// Doing sets the operation that the client is carrying out.
-func (p *Client) Doing(op string, id int) {
+// Doing sets the operation that the client is carrying out, on the lock with a name.
+func (p *Client) Doing(op string, id int, lock string) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	p.op, p.opID = op, id
+	if op == history.Acquire {
+		p.c.leases.Acquire(p.name, id, lock)
+	}
 }
 
 // acquire is the number of the acquire in progress, 0 if there is none. The caller holds Cluster.mu.

@@ -57,8 +57,9 @@ type hello struct {
 }
 
 type doing struct {
-	Op string `json:"op"`
-	ID int    `json:"id"`
+	Op   string `json:"op"`
+	ID   int    `json:"id"`
+	Lock string `json:"lock,omitempty"`
 }
 
 // answer is the reply to a question, or, with the ID 0, something that the process is told unasked.
@@ -136,8 +137,8 @@ func (h *Host) ask(q question) answer {
 // follow it at once has been injected when Record returns.
 func (h *Host) Record(e history.Event) { h.ask(question{Record: &e}) }
 
-// Doing sets the operation that the client is carrying out.
-func (h *Host) Doing(op string, id int) { h.ask(question{Doing: &doing{op, id}}) }
+// Doing sets the operation that the client is carrying out, on the lock with a name.
+func (h *Host) Doing(op string, id int, lock string) { h.ask(question{Doing: &doing{op, id, lock}}) }
 
 // Lease returns the name of the lease that the client asked for last in the operation in progress.
 func (h *Host) Lease() string { return h.ask(question{Lease: true}).Lease }

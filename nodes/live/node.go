@@ -56,11 +56,11 @@ func (n *realNode) changed(change engine.Change) {
 			if own, ok := n.marks[[2]string{change.Key, change.New}]; ok {
 				return own
 			}
-			lease, mark := c.leases.Set("", 0, history.TakesNothing, change.Marks()...)
+			lease, mark := c.leases.Set("", 0, history.TakesNothing, change.Key, change.Marks()...)
 			return engine.Owner{Lease: lease, Mark: mark}
 		}
-		return n.owners.After(change, func(takes history.Taking, values ...string) (lease, value string) {
-			return c.leases.Set(n.relay.client.name, n.request.acquire, takes, values...)
+		return n.owners.After(change, func(takes history.Taking, key string, values ...string) (lease, value string) {
+			return c.leases.Set(n.relay.client.name, n.request.acquire, takes, key, values...)
 		})
 	})
 	if own := n.owners[change.Key]; own.Lease != "" {

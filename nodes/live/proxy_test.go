@@ -292,7 +292,7 @@ func TestLinkFaultsBite(t *testing.T) {
 			redistest.Steady(t, func(t testing.TB) {
 				c, c1, c2 := startCluster(t)
 				a := ask(t, c1)
-				c1.Doing("acquire", 1)
+				c1.Doing("acquire", 1, "")
 				inject(t, c, test.fault)
 				a.send("PING")
 				if got := a.reply(soon); got != test.while {

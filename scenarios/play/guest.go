@@ -98,7 +98,7 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 					p.Record(*q.Record)
 					in.Yield() // a fault that this event triggers acts before the next statement of the client
 				case q.Doing != nil:
-					p.Doing(q.Doing.Op, q.Doing.ID)
+					p.Doing(q.Doing.Op, q.Doing.ID, q.Doing.Lock)
 				case q.Lease:
 					a.Lease = p.Lease()
 				case q.Pause > 0:

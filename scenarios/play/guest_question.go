@@ -22,8 +22,9 @@ type question struct {
 }
 
 type doing struct {
-	Op string `json:"op"`
-	ID int    `json:"id"`
+	Op   string `json:"op"`
+	ID   int    `json:"id"`
+	Lock string `json:"lock,omitempty"`
 }
 
 // reply is the answer to a question.

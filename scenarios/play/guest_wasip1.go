@@ -57,9 +57,11 @@ func ask(q question) reply {
 // guestHost is the [clients.Host] of a guest: it asks the worker.
 type guestHost struct{}
 
-func (guestHost) Record(e history.Event)  { ask(question{Record: &e}) }
-func (guestHost) Doing(op string, id int) { ask(question{Doing: &doing{op, id}}) }
-func (guestHost) Lease() string           { return ask(question{Lease: true}).Lease }
-func (guestHost) Pause(d time.Duration)   { ask(question{Pause: d}) }
-func (guestHost) Until(t time.Duration)   { wasm.Await(ask(question{Until: &t}).FD) }
-func (guestHost) Steady() time.Duration   { return ask(question{Steady: true}).Steady }
+func (guestHost) Record(e history.Event) { ask(question{Record: &e}) }
+func (guestHost) Doing(op string, id int, lock string) {
+	ask(question{Doing: &doing{op, id, lock}})
+}
+func (guestHost) Lease() string         { return ask(question{Lease: true}).Lease }
+func (guestHost) Pause(d time.Duration) { ask(question{Pause: d}) }
+func (guestHost) Until(t time.Duration) { wasm.Await(ask(question{Until: &t}).FD) }
+func (guestHost) Steady() time.Duration { return ask(question{Steady: true}).Steady }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"lockstep/scenarios/play"
 	"lockstep/sim/workers"
@@ -28,13 +29,21 @@ type answer struct {
 // mostAnswer is the greatest length of a line in bytes. A job on its own has at most a few megabytes.
 const mostAnswer = 256 << 20
 
+// packers keeps writers, each of which takes a megabyte of memory.
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic(err) // there is no such level
+	}
+	return w
+}}
+
 // encode returns the line of an outcome.
 func encode(k key, o workers.Outcome) ([]byte, error) {
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
+	w := packers.Get().(*flate.Writer)
+	defer packers.Put(w)
+	w.Reset(&packed)
 	if err := gob.NewEncoder(w).Encode(&o); err != nil {
 		return nil, err
 	}
@@ -45,13 +54,18 @@ func encode(k key, o workers.Outcome) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// decode returns the outcome in a line.
-func decode(line []byte) (o workers.Outcome, err error) {
+// decode returns the outcome in a line, of at most so many bytes.
+func decode(line []byte, most int64) (o workers.Outcome, err error) {
 	var a answer
 	if err := json.Unmarshal(line, &a); err != nil {
 		return o, err
 	}
-	return o, gob.NewDecoder(flate.NewReader(bytes.NewReader(a.Outcome))).Decode(&o)
+	unpacked := &io.LimitedReader{R: flate.NewReader(bytes.NewReader(a.Outcome)), N: most}
+	err = gob.NewDecoder(unpacked).Decode(&o)
+	if err != nil && unpacked.N == 0 {
+		err = fmt.Errorf("it must unpack to less than %d bytes", most)
+	}
+	return o, err
 }
 
 // A place is where the line of an answer is.

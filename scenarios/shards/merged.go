@@ -121,7 +121,7 @@ func (m *Merged) same(at place, line []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	now, err := decode(line)
+	now, err := decode(line, mostAnswer)
 	return err == nil && (before.Report != nil && now.Report != nil || reflect.DeepEqual(before, now)), err
 }
 

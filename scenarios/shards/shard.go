@@ -108,7 +108,7 @@ func recalled(f *os.File, at place) (workers.Outcome, bool, error) {
 	if _, err := f.ReadAt(line, at.offset); err != nil {
 		return workers.Outcome{}, false, err
 	}
-	o, err := decode(line)
+	o, err := decode(line, mostAnswer)
 	if err != nil {
 		return o, false, fmt.Errorf("%s: the answer at byte %d cannot be read: %w", f.Name(), at.offset, err)
 	}

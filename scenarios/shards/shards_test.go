@@ -114,3 +114,16 @@ func TestOpenOnce(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestBoundOfUnpacking(t *testing.T) {
+	line, err := encode(key{}, workers.Outcome{Result: strings.Repeat("x", 1<<20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := decode(line, 2<<20); err != nil || len(o.Result.(string)) != 1<<20 {
+		t.Error(err)
+	}
+	if _, err := decode(line, 1<<20); err == nil || err.Error() != "it must unpack to less than 1048576 bytes" {
+		t.Error(err)
+	}
+}

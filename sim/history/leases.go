@@ -18,6 +18,7 @@ type Leases struct {
 	tokens map[string]*claim
 	sent   map[string][]string  // the tokens of a client, in the order in which it sent them
 	latest map[operation]*claim // the last lease that an operation asked for
+	locks  map[operation]string // the name of the lock that an acquire asks for
 	count  map[string]int       // by client
 }
 
@@ -34,7 +35,14 @@ type claim struct {
 
 // NewLeases returns a Leases in which nobody has asked for anything.
 func NewLeases() *Leases {
-	return &Leases{tokens: map[string]*claim{}, sent: map[string][]string{}, latest: map[operation]*claim{}, count: map[string]int{}}
+	return &Leases{tokens: map[string]*claim{}, sent: map[string][]string{}, latest: map[operation]*claim{}, locks: map[operation]string{}, count: map[string]int{}}
+}
+
+// Acquire notes that a client begins its acquire number id, of the lock with a name.
+func (l *Leases) Acquire(client string, id int, lock string) {
+	if lock != "" {
+		l.locks[operation{client, id}] = lock
+	}
 }
 
 // Known returns the lease that a token stands for, or "" if no client has sent it.
@@ -136,6 +144,8 @@ const (
 	TakesNothing Taking = iota
 	// TakesInAcquire is what a script or a transaction may do that makes a key with an expiry: it takes a lock if it was sent during an acquire.
 	TakesInAcquire
+	// TakesNumbered is the same with a number for a value. That may also be a counter, so the key must have the name of the lock, too.
+	TakesNumbered
 	// TakesAlways is what SET with NX does, and GETSET of a key that stood for a lease.
 	TakesAlways
 )
@@ -147,7 +157,7 @@ const (
 //
 // A string has one value. Of the values of a hash or a list, the token with which the client asked last comes first, then another
 // of its own, then any.
-func (l *Leases) Set(client string, id int, takes Taking, values ...string) (lease, value string) {
+func (l *Leases) Set(client string, id int, takes Taking, key string, values ...string) (lease, value string) {
 	op := operation{client, id}
 	var a *claim
 	for _, v := range values {
@@ -169,10 +179,20 @@ func (l *Leases) Set(client string, id int, takes Taking, values ...string) (lea
 	switch {
 	case a != nil && (a.operation == op || a.client != client || id == 0):
 		return a.lease, value
-	case a != nil || takes == TakesAlways || takes == TakesInAcquire && id != 0:
-		return l.Asked(client, id), value
+	case a != nil || takes == TakesAlways || takes == TakesInAcquire && id != 0,
+		takes == TakesNumbered && named(key, l.locks[op]):
+		lease = l.Asked(client, id)
+		if a == nil && len(values) == 1 && len(values[0]) >= TokenLength {
+			l.tokens[values[0]] = l.latest[op] // a script has drawn it
+		}
+		return lease, value
 	}
 	return "", ""
+}
+
+// named reports whether a key is that of a lock: it is the name of the lock, perhaps in braces and after a prefix.
+func named(key, lock string) bool {
+	return lock != "" && strings.HasSuffix(strings.TrimRight(key, "}"), lock)
 }
 
 // Asked returns the lease that a client asked for last during its acquire number id. If the client has sent no token of its own,

@@ -5,7 +5,12 @@ import "testing"
 func TestLeases(t *testing.T) {
 	const x, y, z = "0123456789abcdef", "fedcba9876543210", "a token of another"
 	set := func(l *Leases, client string, id int, takes Taking, values ...string) string {
-		lease, _ := l.Set(client, id, takes, values...)
+		lease, _ := l.Set(client, id, takes, "job", values...)
+		return lease
+	}
+	number := func(l *Leases, lock, key string, id int) string {
+		l.Acquire("c1", 1, lock)
+		lease, _ := l.Set("c1", id, TakesNumbered, key, "7")
 		return lease
 	}
 	for _, c := range []struct {
@@ -32,6 +37,17 @@ func TestLeases(t *testing.T) {
 		{"on a second node", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return set(l, "c1", 1, TakesAlways, "1") }, "c1#1"},
 		{"and taken over by another", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return set(l, "c2", 1, TakesAlways, "2") }, "c2#1"},
 		{"a counter", func(l *Leases) string { return set(l, "c1", 1, TakesNothing, "7") }, ""},
+		{"a number that a script sets in the key of the lock", func(l *Leases) string { return number(l, "job", "job", 1) }, "c1#1"},
+		{"in that key with a prefix", func(l *Leases) string { return number(l, "job", "locks:{job}", 1) }, "c1#1"},
+		{"in another key", func(l *Leases) string { return number(l, "job", "job:fence", 1) }, ""},
+		{"in another acquire", func(l *Leases) string { return number(l, "job", "job", 2) }, ""},
+		{"outside of an acquire", func(l *Leases) string { return number(l, "job", "job", 0) }, ""},
+		{"in the key of a lock that nobody has named", func(l *Leases) string { return number(l, "", "job", 1) }, ""},
+		{"and sent back, if it is long", func(l *Leases) string {
+			l.Acquire("c1", 1, "job")
+			l.Set("c1", 1, TakesNumbered, "job", "1234567890123456")
+			return l.Send("c1", 0, "1234567890123456")
+		}, "c1#1"},
 		{"a hash with a token in it", func(l *Leases) string {
 			l.Send("c1", 1, x)
 			return set(l, "c1", 1, TakesNothing, "owner", x, "count", "1")

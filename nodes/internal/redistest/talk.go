@@ -14,7 +14,7 @@ import (
 type Host interface {
 	Go(f func(ctx context.Context))
 	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
-	Doing(op string, id int)
+	Doing(op string, id int, lock string)
 	Until(t time.Duration)
 }
 
@@ -51,7 +51,7 @@ func Talk(c1, c2 Host, addrs map[Host]string, wait func(), lines string) {
 					next(i + 1)
 					continue
 				}
-				h.Doing("acquire", len(words[0]))
+				h.Doing("acquire", len(words[0]), "")
 				for j, w := range words {
 					words[j] = strings.ReplaceAll(w, "_", " ")
 				}
