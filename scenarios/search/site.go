@@ -17,16 +17,20 @@ import (
 // Sites lists the possible perturbations of a run of a scenario, in the order of time. The calm scenario has the lanes to which
 // pauses are added; the magnitudes of the perturbations derive from c.
 func Sites(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.Kind) []Perturbation {
-	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o)}
-	return f.sites()
+	return newFinder(calm, o, c, kinds).sites()
 }
 
 // Ordered is like [Sites], but has more sites, and holds whatever can wait there past each later event that this can affect. whole is false
 // if the run is so long that some of these events were left out.
 func Ordered(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.Kind) (all []Perturbation, whole bool) {
-	f := &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o), ordered: true}
+	f := newFinder(calm, o, c, kinds)
+	f.ordered = true
 	all = f.sites()
 	return all, !f.thinned
+}
+
+func newFinder(calm *script.Scenario, o *play.Outcome, c Constants, kinds []script.Kind) *finder {
+	return &finder{run: calm.Resolve(calm.Runs[0]), history: o.History, Constants: c, kinds: kinds, end: lanesEnd(o)}
 }
 
 func (f *finder) sites() []Perturbation {
@@ -56,10 +60,14 @@ type finder struct {
 	history *history.History
 	kinds   []script.Kind
 	end     time.Duration
-	ordered bool // see [Ordered]
-	thinned bool // some waits have been left out
+	since   time.Duration // no sites before it are wanted, except from the beginning
+	ordered bool          // see [Ordered]
+	thinned bool          // some waits have been left out
 	found   []Perturbation
 }
+
+// unwanted reports whether a site is too early.
+func (f *finder) unwanted(at time.Duration) bool { return 0 < at && at < f.since }
 
 func (f *finder) add(at time.Duration, kind script.Kind, steps ...script.Step) {
 	if slices.Contains(f.kinds, kind) {
@@ -111,7 +119,7 @@ func (f *finder) betweenSteps() {
 			continue
 		}
 		for i, at := range f.begins(lane) {
-			if _, waits := lane.Steps[i].(script.Until); waits {
+			if _, waits := lane.Steps[i].(script.Until); waits || f.unwanted(at) {
 				continue // a pause before it is one after the step before
 			}
 			pauses := f.pauses()
@@ -201,6 +209,9 @@ func (f *finder) messages() {
 		if n := seen[m]; n > 1 {
 			m.Nth = n
 		}
+		if f.unwanted(e.Sent) {
+			continue
+		}
 		kind := script.Delaying
 		if server == script.ResourceName {
 			kind = script.LateWrite
@@ -241,6 +252,9 @@ func (f *finder) betweenRequests() {
 	during := map[string]string{} // by client: that operation
 	idle := map[link]bool{}       // the last request has set no key of a lease
 	pause := func(at link, r request) {
+		if f.unwanted(r.at) {
+			return
+		}
 		e := script.Event{Process: at.node, What: script.Receives, Value: at.client}
 		if r.nth > 1 {
 			e.Nth = r.nth
@@ -314,6 +328,9 @@ func (f *finder) events() {
 		seen[e]++
 		if n := seen[e]; n > 1 {
 			e.Nth = n
+		}
+		if f.unwanted(h.At) {
+			continue
 		}
 		if e.What.Server() {
 			f.afterNodeEvent(h.At, e)

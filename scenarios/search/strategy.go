@@ -82,16 +82,14 @@ func (s Strategy) choosing(seed uint64) *chooser {
 	return c
 }
 
-// sites lists the possible perturbations of a run, from which the walk goes on.
-func (c *chooser) sites(calm *script.Scenario, o *play.Outcome, of *Task) []Perturbation {
+// sites lists the possible perturbations of a run, from which the walk goes on: those at an instant or later, and those from the beginning.
+func (c *chooser) sites(calm *script.Scenario, o *play.Outcome, of *Task, since time.Duration) []Perturbation {
 	if c.strategy == Lineage {
 		c.trace(o.Facts)
 	}
-	if c.ordered {
-		all, _ := Ordered(calm, o, of.Constants, of.Kinds) // a walk plays only a few
-		return all
-	}
-	return Sites(calm, o, of.Constants, of.Kinds)
+	f := newFinder(calm, o, of.Constants, of.Kinds)
+	f.ordered, f.since = c.ordered, since // if some are left out of an ordered search, that does not matter: a walk plays only a few
+	return f.sites()
 }
 
 // trace stays with its goal while that has the same outcome, and draws another one otherwise. Grants, refusals, releases and so on

@@ -58,24 +58,31 @@ func walk(ctx context.Context, x *explorer, of *Task, s Strategy, seed uint64, e
 		return true
 	}
 	var plan []Perturbation
-	possible := c.sites(x.calm, o, of)
+	possible := c.sites(x.calm, o, of, 0)
+	var survived *play.Outcome // of a run whose possible perturbations are not yet in possible
 	// step adds to the plan. It leaves out a perturbation without effect, which will hardly have one later.
 	step := func(added ...Perturbation) (on bool) {
 		longer := slices.SortedFunc(slices.Values(slices.Concat(plan, added)), Perturbation.Compare)
 		t, o := x.try(longer, seed)
 		if t.Class == Survived {
-			plan = longer
-			possible = c.sites(x.calm, o, of)
+			plan, survived = longer, o
 		}
 		return each(t, added, o)
 	}
 	if ranks := c.start(possible); len(ranks) > 0 && !step(ranks...) {
 		return true
 	}
+	look := func() {
+		if survived != nil {
+			possible, survived = c.sites(x.calm, survived, of, plan[len(plan)-1].At), nil
+		}
+	}
+	look()
 	for range c.depth() {
 		if ctx.Err() != nil {
 			return false
 		}
+		look()
 		left := from(plan, possible)
 		if len(left) == 0 || !step(c.next(left)) {
 			break
