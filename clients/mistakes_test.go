@@ -306,6 +306,15 @@ var harms = map[string]harm{
 		})
 		s.client("c2", func(c *client) { done(c.at(15, build(c.env), 3*time.Second) != nil) })
 	}},
+	"watchdog-one-timer": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 3*time.Second)
+			l.Acquire(c.ctx, "other", 3*time.Second)
+			c.Until(20 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(15, build(c.env), 3*time.Second) != nil) })
+	}},
 	"watchdog-release-waits": {later: []string{"crash n1"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			lease := c.at(0, build(c.env), 4*time.Second) // its renewal at 1.3 s fails

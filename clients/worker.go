@@ -40,19 +40,24 @@ type Worker struct {
 	clock    sim.Timekeeper // Env.Clock, but what the worker does with it does not count as done by the lock
 	epoch    time.Time      // what that clock showed at the start of the run
 
-	ops    int
-	lease  Lease
-	of     string        // name of its lock
-	since  time.Time     // when it was obtained, or extended
-	lasts  time.Duration // how long it was to last from then
-	label  string
-	watch  *watch        // of the lease, if it renews itself
-	leave  func()        // cancels the context with which it was acquired
-	others []func()      // each ends the watch and the context of a lease of another lock
+	ops int
+	held
+	others []held        // the leases of other locks that the client has, too
 	read   *string       // the last value read
 	store  *redis.Client // client of the counter; made when it is needed
 
 	slept, notBefore time.Duration // how long the lane has waited since its last operation
+}
+
+// held is a lease, with what a client knows of it.
+type held struct {
+	lease Lease
+	of    string        // name of its lock
+	since time.Time     // when it was obtained, or extended
+	lasts time.Duration // how long it was to last from then
+	label string
+	watch *watch // of the lease, if it renews itself
+	leave func() // cancels the context with which it was acquired
 }
 
 // NewWorker makes the worker of a client that contends for a lock with a TTL and uses the resource at an address.
@@ -175,24 +180,22 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	if w.lease == nil {
 		w.label = "" // that of a lease that was lost
 	}
-	forget := w.leave
+	before := w.held
 	ctx, w.leave = context.WithCancel(ctx)
 	lasts := cmp.Or(e.TTL, w.ttl)
 	lease, err := w.locker.Acquire(ctx, w.lock, lasts)
 	if err != nil {
-		w.leave = forget
+		w.leave = before.leave
 		return err // the context is not cancelled: the lock may still be cleaning up
 	}
 	if lease == nil {
 		panic(fmt.Sprintf("Acquire of %T returned neither a lease nor an error; without a lease it must return an error, which wraps clients.ErrNotAcquired if the lock was refused", w.locker))
 	}
 	if w.lease != nil {
-		watch := w.watch
-		end := func() { watch.end(); forget() }
 		if w.of == w.lock {
-			end()
+			before.end()
 		} else { // the client goes on to hold the lock of the other name
-			w.others = append(w.others, end)
+			w.others = append(w.others, before)
 		}
 		w.watch = nil
 	}
@@ -224,13 +227,19 @@ func (w *Worker) drop() {
 	if w.lease == nil {
 		return
 	}
-	w.watch.end()
-	w.leave()
+	w.end()
 	w.lease, w.watch = nil, nil
 }
 
+// end ends the watch and the context of a lease.
+func (h *held) end() {
+	h.watch.end()
+	h.leave()
+}
+
 // Release releases the lock. Without a lease it does nothing and records nothing. If the outcome is unknown, the client no longer
-// has the lease, but the lock may go on with what it does for the lease, such as renewing it.
+// has the lease, but the lock may go on with what it does for the lease, such as renewing it. Further steps are about the lease that the
+// client got before, of another lock, if it has one.
 func (w *Worker) Release(ctx context.Context) {
 	if w.lease == nil {
 		return
@@ -238,6 +247,9 @@ func (w *Worker) Release(ctx context.Context) {
 	w.watch.end()
 	w.do(history.Event{Op: history.Release, Lease: w.label}, func(*history.Event) error { return w.lease.Release(ctx) })
 	w.lease, w.watch, w.label = nil, nil, ""
+	if n := len(w.others) - 1; n >= 0 {
+		w.held, w.others = w.others[n], w.others[:n]
+	}
 }
 
 // Extend asks for the lease to end ttl from now; if that is zero, the TTL of the run. A client that learns that its lease is over drops it.
@@ -426,8 +438,8 @@ func (w *Worker) Until(_ context.Context, t time.Duration) {
 // Exit ends the lane: the client is gone, with all that it still held.
 func (w *Worker) Exit() {
 	w.drop()
-	for _, end := range w.others {
-		end()
+	for i := range w.others {
+		w.others[i].end()
 	}
 	w.host.Record(history.Event{Kind: history.Info, Op: history.Exit})
 	w.resource.Close()

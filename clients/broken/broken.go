@@ -122,6 +122,7 @@ func Mistakes() []clients.Lock {
 		leastPeriod,
 		renewOnce,
 		renewOff,
+		oneTimer,
 		releaseWaits,
 		releaseAborted,
 		doubles,

@@ -13,6 +13,7 @@ type cure struct {
 	property  checker.Property
 	scenarios []string // in which this is the cause; if empty, in any
 	change    string   // the last event of the violation, if this is the cause: history.Retime, history.Delete; if empty, any
+	during    string   // the operation that made this change: history.Acquire, history.Extend; if empty, any
 	advice    string
 	shownBy   string // a run of the catalogue in which a lock that follows the advice keeps the property
 }
@@ -20,31 +21,37 @@ type cure struct {
 // cures lists the known remedies. The first that matches counts. In other scenarios than those named, the same violation has too
 // many causes for one piece of advice.
 var cures = []cure{
-	{checker.FaultTolerance, []string{"redlock-contended"}, "",
+	{checker.FaultTolerance, []string{"redlock-contended"}, "", "",
 		"wait for a random time before each retry, so that clients do not split the votes again", "redlock-contended/redlock/staggered"},
-	{checker.FaultTolerance, []string{"redlock-reply-lost"}, "",
+	{checker.FaultTolerance, []string{"redlock-reply-lost"}, "", "",
 		"after a failed acquire release on all nodes, also on those that did not answer: they may have set the key", "redlock-reply-lost/redlock"},
-	{checker.FaultTolerance, []string{"redlock-hung-node", "hung-node-of-three"}, "",
+	{checker.FaultTolerance, []string{"redlock-hung-node", "hung-node-of-three"}, "", "",
 		"give the request to each node a timeout of its own, much shorter than the TTL", "redlock-hung-node/redlock"},
-	{checker.FaultTolerance, []string{"release-cancelled", "acquire-cancelled"}, "",
+	{checker.FaultTolerance, []string{"release-cancelled", "acquire-cancelled"}, "", "",
 		"release with a context of its own, which is not cancelled with that of the caller", "release-cancelled/single/own-context"},
-	{checker.LeaseExclusion, []string{"redlock-slow-acquire", "pause-in-acquire"}, "",
+	{checker.LeaseExclusion, []string{"redlock-slow-acquire", "pause-in-acquire"}, "", "",
 		"count the lease from before the first request, not from the reply", "redlock-slow-acquire/redlock/replies"},
-	{checker.LeaseExclusion, []string{"extend-late"}, "",
+	{checker.LeaseExclusion, []string{"extend-late"}, "", "",
 		"an extension must not recreate an expired key: compare the token and set the TTL in one script", "extend-late/redlock-extend"},
-	{checker.LeaseExclusion, []string{"redlock-contended", "redlock-partition-halves"}, "",
+	{checker.LeaseExclusion, []string{"redlock-contended", "redlock-partition-halves"}, "", "",
 		"count the votes against a majority of all nodes, not of those that answered", "redlock-partition-halves/redlock"},
-	{checker.DeadlockFreedom, []string{"crash-before-expire"}, "",
+	{checker.DeadlockFreedom, []string{"crash-before-expire"}, "", "",
 		"set the key and its TTL in one command, SET with NX and PX", "crash-before-expire/single"},
-	{checker.Tokens, nil, "",
-		"draw fencing tokens from one counter for all clients, which is incremented with each grant", "pause-fenced/fenced"},
-	{checker.OwnerOnly, nil, "",
+	{checker.Tokens, nil, "", "",
+		"draw fencing tokens from one counter for all clients, which never expires, and increment it in the script that sets the key", "pause-fenced/fenced"},
+	{checker.OwnerOnly, nil, history.Retime, history.Acquire,
+		"set the key and its TTL in one command that does nothing if the key is there: SET with NX and PX", "release-race/single"},
+	{checker.OwnerOnly, nil, history.Over, history.Acquire,
+		"set the key only if it is not there: SET with NX and PX", "release-race/single"},
+	{checker.OwnerOnly, nil, "", "",
 		"use a new random token for each acquire, and compare it in the same script that deletes, extends or overwrites the key", "release-race/single"},
-	{checker.NoLostVote, []string{"extend-other-ttl", "sweep-extend-shorter"}, history.Retime,
+	{checker.NoLostVote, []string{"extend-other-ttl", "sweep-extend-shorter"}, history.Retime, "",
 		"while an extension is unanswered, let Until return the earlier of the old end and the new one", "extend-other-ttl/single-extend/no-reply"},
-	{checker.NoLostVote, nil, history.Delete,
+	{checker.NoLostVote, nil, history.Delete, history.Extend,
+		"leave the key on the nodes that extended it if too few did: the lease goes on until its old end", "extend-minority/redlock-extend"},
+	{checker.NoLostVote, nil, history.Delete, "",
 		"use a new random token for each attempt, and compare it in the same script that deletes the key, so that a late request cannot delete the key of the next attempt", "late-clean-up/redlock"},
-	{checker.ExpiredOnReturn, nil, "",
+	{checker.ExpiredOnReturn, nil, "", "",
 		"count the lease by Env.Clock from before the first request, and before Acquire returns compare its end with Env.Clock.Now()", "pause-in-acquire/redlock"},
 }
 
@@ -77,14 +84,31 @@ func countedForLonger(h *history.History, v checker.Violation) bool {
 
 // cureFor returns the known remedy for a violation in a scenario, and a command that shows it; empty if there is none.
 func cureFor(h *history.History, v checker.Violation, scenario string) string {
-	change := ""
+	change, during := "", ""
 	if n := len(v.Events); n > 0 && h != nil {
-		change = h.Events[v.Events[n-1]].Op
+		i := v.Events[n-1]
+		change, during = h.Events[i].Op, operation(h, i)
 	}
 	for _, c := range cures {
-		if c.property == v.Property && (len(c.scenarios) == 0 || slices.Contains(c.scenarios, scenario)) && (c.change == "" || c.change == change) {
+		if c.property == v.Property && (len(c.scenarios) == 0 || slices.Contains(c.scenarios, scenario)) && (c.change == "" || c.change == change) &&
+			(c.during == "" || c.during == during) {
 			return c.advice + " (lockstep show " + c.shownBy + ")"
 		}
 	}
 	return ""
+}
+
+// operation returns the operation in which a client sent the request that made change i; empty if there was none.
+func operation(h *history.History, i int) string {
+	change, op := h.Events[i], ""
+	for _, e := range h.Events[:i] {
+		switch {
+		case e.Process != change.By || e.At > change.Departure():
+		case e.Kind == history.Invoke:
+			op = e.Op
+		case e.Op == op && (e.Kind == history.OK || e.Kind == history.Fail || e.Kind == history.Info):
+			op = ""
+		}
+	}
+	return op
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lockstep/checker"
 	"lockstep/scenarios/script"
@@ -41,8 +42,10 @@ func TestCures(t *testing.T) {
 				continue
 			}
 			o := &Outcome{Scenario: s, Run: s.Resolve(s.Runs[kept])}
-			o.History = &history.History{Events: []history.Event{{Kind: history.State, Op: c.change}}}
-			o.Result.Violations = []checker.Violation{{Property: c.property, Assumption: checker.None, Events: []int{0}}}
+			o.History = &history.History{Events: []history.Event{
+				{Kind: history.Invoke, Process: "c1", Op: c.during}, {Kind: history.State, Op: c.change, By: "c1"},
+			}}
+			o.Result.Violations = []checker.Violation{{Property: c.property, Assumption: checker.None, Events: []int{1}}}
 			if got, want := o.Complain(), "\n  what helps: "+c.advice+" (lockstep show "+c.shownBy+")\n"; !strings.Contains(got, want) {
 				t.Errorf("%s: the complaint does not contain %q:\n%s", name, want, got)
 			}
@@ -52,6 +55,16 @@ func TestCures(t *testing.T) {
 	v := checker.Violation{Property: checker.NoLostVote, Events: []int{0}}
 	if got := cureFor(h, v, "extend-other-ttl"); !strings.Contains(got, "so that a late request cannot delete the key") {
 		t.Errorf("a key that was deleted has the cure: %s", got)
+	}
+	h = &history.History{Events: []history.Event{
+		{Kind: history.Invoke, Process: "c1", Op: history.Acquire}, {Kind: history.Fail, Process: "c1", Op: history.Acquire, At: time.Second},
+		{Kind: history.State, Op: history.Over, By: "c1", At: 3 * time.Second, Sent: 2 * time.Second},
+		{Kind: history.State, Op: history.Over, By: "c1", At: 3 * time.Second, Sent: time.Second / 2},
+	}}
+	for i, want := range []string{2: "", 3: history.Acquire} {
+		if got := operation(h, i); i >= 2 && got != want {
+			t.Errorf("event %d was made during %q, want %q", i, got, want)
+		}
 	}
 	if got := cureFor(nil, checker.Violation{Property: checker.ResourceExclusion}, "pause-fenced"); got != "" {
 		t.Errorf("there is no cure, but: %s", got)

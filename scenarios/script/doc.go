@@ -128,7 +128,8 @@
 //
 // # The steps of a client
 //
-//	lock NAME             from here on ask for the lock with this name, not for the one named lock; a lease stays as it is
+//	lock NAME             from here on ask for the lock with this name, not for the one named lock; a lease stays as it is, and
+//	                      steps are about it again when the one with this name has been released
 //	acquire               ask for the lock, once; a client that releases it at the instant at which it was obtained has held
 //	                      it at no instant, so let the client sleep or write in between
 //	acquire for D         ask for it with a TTL of D, which must not be longer than the TTL of the run

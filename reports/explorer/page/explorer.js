@@ -354,5 +354,8 @@ window.addEventListener("beforeprint", () => {
 });
 window.addEventListener("afterprint", () => setTheme(screenTheme ?? "light"));
 
+// In a frame, the page around it is the one that the link at the top leads to.
+if (window !== window.top) document.querySelector(".lockstep-page > .back")?.remove();
+
 explorers[0]?.follow(location.hash);
 window.addEventListener("hashchange", () => explorers[0]?.follow(location.hash));
