@@ -64,7 +64,7 @@ func TestNotFoundIsExplained(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^(\S+), like .*\n  not found$`).FindAllSubmatch(table, -1) {
 		missed = append(missed, string(m[1]))
 	}
-	_, list, _ := strings.Cut(string(page), " that are listed for each lock. It does not find ")
+	_, list, _ := strings.Cut(string(page), " it finds each broken lock. It misses ")
 	list, _, _ = strings.Cut(list, "\nNo search finds")
 	for _, m := range regexp.MustCompile("(?m)^- (`.*?):").FindAllStringSubmatch(list, -1) {
 		told = append(told, strings.Split(strings.ReplaceAll(m[1], "`", ""), ", ")...)

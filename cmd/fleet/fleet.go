@@ -40,7 +40,8 @@ The queue is a Redis server that all machines can reach.
 Everything may be interrupted or killed at any time. What is done is kept: the same command
 continues where it stopped. If two people give the same command, they share one search.
 
-The queue is also read from the variable ` + queueEnv + `, and its password from ` + queue.PasswordEnv + `.`,
+Without --queue, the URL is read from the environment variable ` + queueEnv + `. The password can
+be given in ` + queue.PasswordEnv + `.`,
 		Example: `  lockstep fleet work --queue redis://queue.example:6379
   lockstep fleet --queue redis://queue.example:6379 explore --lock redlock --nodes 5 --bound 2
   lockstep fleet explore --lock redsync --runs 5000000 --queue rediss://queue.example --shards 500
@@ -51,7 +52,7 @@ The queue is also read from the variable ` + queueEnv + `, and its password from
 	}
 	fl := c.PersistentFlags()
 	fl.StringVar(&f.queue, "queue", "", "the Redis server at `URL`, such as redis://USER:PASSWORD@HOST:PORT/DB")
-	fl.StringVar(&f.lockstep, "lockstep", "", "the program lockstep is at `PATH`\n(default: beside this program, or on the PATH)")
+	fl.StringVar(&f.lockstep, "lockstep", "", "run the lockstep program at `PATH`\n(default: beside this program, or on the PATH)")
 	for _, name := range []string{"explore", "matrix", "run"} {
 		c.AddCommand(newSubmit(f, name))
 	}
@@ -142,7 +143,7 @@ func checkFiles(args []string) error {
 			// A file may be followed by /RUN; wasm:FILE names a lock.
 			for name := strings.TrimPrefix(value, "wasm:"); name != ""; {
 				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-					return fmt.Errorf("%s is a file of this machine, which the workers do not have; a fleet plays what is built in", name)
+					return fmt.Errorf("%s is a file on this machine, which the workers do not have: a fleet plays only built-in locks and scenarios", name)
 				}
 				i := strings.LastIndexByte(name, '/')
 				if i < 0 {

@@ -57,13 +57,13 @@ func TestBadQueues(t *testing.T) {
 		{"no host", "redis://", "redis://: the host is missing"},
 		{"password as port", "redis://user:" + "s3cr", "the port must be a number; a user and a password go before an @"},
 		{"two servers", "redis://a:1,b:2", "the queue must be one server; the URL must not have a comma"},
-		{"raw password", "redis://:" + secret + "@" + plain.addr(), "the user or the password cannot be read; in a URL @ is written %40"},
+		{"raw password", "redis://:" + secret + "@" + plain.addr(), "the user or the password cannot be read; in a URL, write @ as %40"},
 		{"bad escape", "redis://:s3cr%zz@" + plain.addr(), "the user or the password cannot be read"},
 		{"no database", plain.url() + "/x?password=s3cr", "after the host there can only be the number of a database"},
-		{"absent database", plain.url() + "/99", "does not have that database"},
+		{"absent database", plain.url() + "/99", "has no database with that number; use a lower one"},
 		{"nobody there", fmt.Sprintf("redis://127.0.0.1:%d", freePort(t)), "cannot be reached: connection refused"},
 		{"unknown host", "redis://no-such-host.invalid", "no-such-host.invalid:6379 cannot be reached: no such host"},
-		{"password missing", locked.url(), "asks for a password: name it as redis://USER:PASSWORD@HOST:PORT, or set REDISCLI_AUTH"},
+		{"password missing", locked.url(), "requires a password: put it in the URL (redis://USER:PASSWORD@HOST:PORT), or set REDISCLI_AUTH"},
 		{"password wrong", "redis://:s3cr@" + locked.addr(), "refuses the user or the password"},
 		{"cluster", cluster.url(), "is part of a Redis Cluster; the queue needs a single server"},
 		{"replica", replica.url(), "is a read-only replica; name its primary"},
@@ -71,7 +71,7 @@ func TestBadQueues(t *testing.T) {
 		{"web server", "redis://" + web, "is not Redis"},
 		{"garbled", "redis://" + garbled, "is not Redis"},
 		{"silent", "redis://" + dumb, "does not answer within 5s"},
-		{"closes", "redis://" + hasty, "closes the connection; is it Redis, and does it want TLS (rediss://)?"},
+		{"closes", "redis://" + hasty, "closes the connection; it must be a Redis server, and if it requires TLS, use rediss://"},
 		{"no TLS", "rediss://" + plain.addr(), "if it does not speak TLS, name it with redis:// instead of rediss://"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestForeignKeys(t *testing.T) {
 		c.FlushAll(t.Context())
 		c.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: []string{"a", "b"}})
 		_, stderr, code := b.wait(b.fleet(command...), limit)
-		if want := "has a key " + key + " of type stream, which must be a "; code != exitInput || !strings.Contains(stderr, want) {
+		if want := "has a key " + key + " that does not belong to Lockstep; use another database"; code != exitInput || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit status %d\n%s", key, code, stderr)
 		}
 		if n := c.XLen(t.Context(), key).Val(); n != 1 {

@@ -29,7 +29,7 @@ func openStore(path string, s queue.Search) (*store, error) {
 		var err error
 		st.temp = true
 		if st.path, err = os.MkdirTemp("", "lockstep-search-"); err != nil {
-			return nil, fmt.Errorf("there is no place for the shards: %w; set TMPDIR to a writable directory, or use --out DIR", err)
+			return nil, fmt.Errorf("cannot make a temporary directory for the shards: %w; set TMPDIR to a writable directory, or use --out DIR", err)
 		}
 		return st, nil
 	}

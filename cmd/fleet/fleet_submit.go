@@ -38,19 +38,20 @@ func newSubmit(f *fleetFlags, name string) *cobra.Command {
 		Long: fmt.Sprintf(`This prints what lockstep %[1]s prints with the same arguments, and has the same exit
 status. Workers do the work; they may start and end at any time.
 
-These options are the fleet's, before the word %[1]s or after it. All other arguments go
-to lockstep %[1]s unchanged:
+These options belong to fleet. They may stand before or after the word %[1]s. All other
+arguments go to lockstep %[1]s unchanged:
 
   --queue URL       the Redis server, such as redis://USER:PASSWORD@HOST:PORT/DB
   --shards N        split into N shards (default %[2]d). Half a minute for each is a good size
   --out DIR         keep the shards in DIR (default: a temporary directory). Afterwards
                     lockstep merge DIR/shard-* -- --out FOUND saves what they found
-  --lockstep PATH   the program lockstep (default: beside this program, or on the PATH)
+  --lockstep PATH   the lockstep program (default: beside this program, or on the PATH)
 
-The answers of a shard may have up to %[3]d MB. They are kept in the queue, compressed, for %[4]d days
-after the last shard; lockstep fleet forget removes them earlier.
+The results of one shard may take at most %[3]d MB. They are kept in the queue, compressed, for
+%[4]d days after the last shard; lockstep fleet forget removes them earlier.
 
-A first shard is begun here, for two seconds, to find mistakes in the arguments.
+Before a new search is submitted, its first shard is played on this machine for up to two seconds,
+to find mistakes in the arguments.
 
 Exit status: that of lockstep %[1]s; 3 also if a shard was set aside because it failed %[5]d times.`,
 			name, defaultShards, queue.MostAnswers>>20, int(queue.Kept.Hours()/24), queue.Failures),
@@ -114,12 +115,12 @@ func (f *fleetFlags) submit(c *cobra.Command, command []string) error {
 	err = w.run(ctx)
 	w.log.finish()
 	if ctx.Err() != nil {
-		w.log.say("interrupted; %d of %d shards are done, and workers go on. The same command continues from there", st.count(), s.Of)
+		w.log.say("interrupted; %d of %d shards are done, and workers go on. Run the same command to continue", st.count(), s.Of)
 		return status(exitInput)
 	}
 	if err != nil {
 		if st.count() > 0 {
-			w.log.say("%d of %d shards are done, and are kept. The same command continues from there", st.count(), s.Of)
+			w.log.say("%d of %d shards are done, and are kept. Run the same command to continue", st.count(), s.Of)
 		}
 		return err
 	}
@@ -193,7 +194,7 @@ func (w *submitter) begin(ctx context.Context) error {
 	}
 	n, err := w.q.Retry(ctx, w.Search)
 	if n > 0 {
-		w.log.say("shards that were set aside before, and are tried again: %d", n)
+		w.log.say("trying again the shards that were set aside: %d", n)
 	}
 	return err
 }
@@ -277,7 +278,7 @@ func (w *submitter) again(ctx context.Context) (queue.State, error) {
 	if _, err := w.q.Begin(ctx, w.Search); err != nil {
 		return queue.State{}, err
 	}
-	w.log.say("the queue has lost the search; it is submitted again, and %d shards that are here are kept", w.store.count())
+	w.log.say("the queue has lost the search; submitting it again; shards kept on this machine: %d", w.store.count())
 	w.offered = time.Time{}
 	return w.q.Look(ctx, w.Search)
 }
@@ -455,7 +456,7 @@ func (w *submitter) report() {
 		w.log.say("%s set aside: %s", which, a.Why)
 		w.log.line(indented(a.Output, showLines))
 	}
-	w.log.say("%d of %d shards are done, and %d are set aside; there is no result. The same command tries these again", w.store.count(), w.Of, len(w.asides))
+	w.log.say("%d of %d shards are done, and %d are set aside, so there is no result. Run the same command to try them again", w.store.count(), w.Of, len(w.asides))
 }
 
 // indented returns the last lines of a text, indented, and without anything that a terminal would obey.

@@ -65,7 +65,7 @@ func TestFleetGoesOnAfterCtrlC(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond)
 	p.Process.Signal(os.Interrupt)
 	stdout, stderr, code := b.wait(p, 10*time.Second)
-	if stdout != "" || code != exitInput || !strings.Contains(stderr, "The same command continues from there") {
+	if stdout != "" || code != exitInput || !strings.Contains(stderr, "Run the same command to continue") {
 		t.Errorf("interrupted: exit status %d\n%s%s", code, stdout, stderr)
 	}
 	stdout, stderr, code = b.wait(b.fleet(command...), limit)
@@ -104,7 +104,7 @@ func TestWorkerOfAnotherBuild(t *testing.T) {
 	other.until(stranger, "takes shards of build sha256:ffffffffffff ", limit)
 	p := b.fleet(command...)
 	b.until(p, "no worker has this build, sha256:000000000000; workers have sha256:ffffffffffff", limit)
-	other.until(stranger, "is of build sha256:000000000000, and this worker of build sha256:ffffffffffff: its shards are left to others", limit)
+	other.until(stranger, "needs build sha256:000000000000, and this worker has build sha256:ffffffffffff: it leaves that search to other workers", limit)
 	b.fleet("work", "--queue", r.url())
 	if stdout, stderr, code := b.wait(p, limit); stdout != b.alone("explore") || code != 1 {
 		t.Errorf("exit status %d\n%s", code, stderr)
@@ -117,9 +117,9 @@ func TestWorkerOfAnotherBuild(t *testing.T) {
 func TestFleetSetsShardsAside(t *testing.T) {
 	t.Parallel()
 	for what, wants := range map[string][]string{
-		"--poison": {"shard 7 of 10 was set aside: it failed 3 times: exit status 2", "panic: as ordered"},
-		"--lie":    {"shard 7 of 10 was set aside: it failed 3 times: ", "answers.jsonl is damaged: it must have the checksum"},
-		"--huge":   {"shard 7 of 10 was set aside: answers.jsonl has 257 MB, and may have at most 256 MB (use more --shards)"},
+		"--poison": {"shard 7 of 10 was set aside: failed 3 times: exit status 2", "panic: as ordered"},
+		"--lie":    {"shard 7 of 10 was set aside: failed 3 times: ", "answers.jsonl is damaged: it must have the checksum"},
+		"--huge":   {"shard 7 of 10 was set aside: too large: answers.jsonl is 257 MB; the limit is 256 MB (use a larger --shards)"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -173,7 +173,7 @@ func TestFleetSetsMurderersAside(t *testing.T) {
 		break
 	}
 	_, stderr, code := b.wait(p, limit)
-	if code != exitInput || !strings.Contains(stderr, "shard 2 of 3 was set aside: 10 workers died while they worked on it") {
+	if code != exitInput || !strings.Contains(stderr, "shard 2 of 3 was set aside: 10 workers died\n") {
 		t.Errorf("exit status %d\n%s", code, stderr)
 	}
 }
@@ -276,7 +276,7 @@ func TestShardsGoOnDuringAnOutage(t *testing.T) {
 		}
 	}
 	r.kill()
-	b.until(w, "what is under way goes on, and the worker tries again", limit)
+	b.until(w, "shards under way continue, and the worker keeps trying", limit)
 	time.Sleep(40 * time.Second)
 	r.start()
 	stdout, stderr, code := b.wait(p, 2*time.Minute)
@@ -445,9 +445,9 @@ func TestFleetArguments(t *testing.T) {
 		{"--shards 0", "", "--shards \"0\": it must be a whole number from 1 to 10000"},
 		{"--shards 7x", "", "--shards \"7x\": it must be"},
 		{"--shards 10001", "", "it must be a whole number"},
-		{file, "", "is a file of this machine"},
-		{file + "/run", "", "is a file of this machine"},
-		{"--lock=single,wasm:" + file, "", "is a file of this machine"},
+		{file, "", "is a file on this machine"},
+		{file + "/run", "", "is a file on this machine"},
+		{"--lock=single,wasm:" + file, "", "is a file on this machine"},
 	} {
 		f := &fleetFlags{}
 		left, _, err := f.take(strings.Fields(c.args))

@@ -37,8 +37,9 @@ func newWork(f *fleetFlags) *cobra.Command {
 once, and others carry out its shards.
 
 It leaves shards of another build of lockstep to others, and says so. A shard that fails three
-times is set aside. The failures on all workers are counted together. The death of a worker is
-no failure, but a shard with which ten workers have died is set aside, too.`,
+times is set aside. The failures on all workers are counted together. The death of a worker does
+not count as a failure. But a shard is also set aside once ten workers have died while working on
+it.`,
 		Example: `  lockstep fleet work --queue redis://queue.example:6379
   lockstep fleet work --queue rediss://queue.example --workers 4`,
 		Args: cobra.NoArgs,
@@ -155,7 +156,7 @@ func (w *worker) live() {
 			w.end(err)
 			return
 		case err != nil && !lost:
-			w.say("%v; what is under way goes on, and the worker tries again", err)
+			w.say("%v; shards under way continue, and the worker keeps trying", err)
 		case err == nil && lost:
 			w.say("%s answers again", w.q)
 		}
@@ -177,7 +178,7 @@ func (w *worker) strangers(told map[string]bool) error {
 	for _, s := range all {
 		if s.Build != w.Build && !told[s.ID()] {
 			told[s.ID()] = true
-			w.say("search %s is of build %s, and this worker of build %s: its shards are left to others", s.ID(), queue.ShortBuild(s.Build), queue.ShortBuild(w.Build))
+			w.say("search %s needs build %s, and this worker has build %s: it leaves that search to other workers", s.ID(), queue.ShortBuild(s.Build), queue.ShortBuild(w.Build))
 		}
 	}
 	return nil
@@ -283,7 +284,7 @@ func (w *worker) carryOut(s queue.Search, shard int, attempt string) (pause time
 }
 
 func (w *worker) fail(s queue.Search, shard int, attempt string, err error, output *tail) (pause time.Duration) {
-	why := queue.Aside{Worker: w.Host, Why: fmt.Sprintf("it failed %d times: %v", queue.Failures, err), Output: output.String()}
+	why := queue.Aside{Worker: w.Host, Why: fmt.Sprintf("failed %d times: %v", queue.Failures, err), Output: output.String()}
 	hopeless := errors.Is(err, queue.ErrTooLarge)
 	if hopeless {
 		why.Why = err.Error()
@@ -332,7 +333,7 @@ func makeRoom() (dir string, free func(), err error) {
 	}
 	dir, err = os.MkdirTemp("", roomPattern)
 	if err != nil {
-		return "", nil, fmt.Errorf("there is no place for the files of shards: %w; set TMPDIR to a writable directory", err)
+		return "", nil, fmt.Errorf("cannot make a temporary directory for the files of shards: %w; set TMPDIR to a writable directory", err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "new"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -34,19 +34,19 @@ func newLedger() *cobra.Command {
   new        found for the first time
   regressed  found again after it was resolved
   ongoing    found again
-  resolved   looked for in the same way, and not found; or replayed, and it passes
-  closed     closed by a person with a reason; it stays so, even if it is found again
+  resolved   looked for in the same way, and not found; or replayed, and passed
+  closed     closed by a person with a reason; it stays closed, even if it is found again
 
 Two findings are the same if the lock, the property, the assumption and the steps that prove the
 violation are the same: names, times and magnitudes do not count. Nor does the version of the lock,
 which is recorded with each night. So after an upgrade the ledger says which findings are still
 there.
 
-A night resolves a finding only if it could have found it again: by a complete search of the same
-calm run with the same seed, which tried the kinds of perturbations that it takes, or made the same
-draws. If such a search reports another story about the same property and assumption, it says
-nothing about this finding, because it reports only one story for each. A replay tells, unless it
-proves nothing.
+A night resolves a finding only if it could have found it again. It must have finished a search of
+the same calm run with the same seed, and that search must have tried the kinds of perturbation that
+the finding needs, or made the same draws. A search reports one story for each property and
+assumption. If it reports another story, it says nothing about this finding. A replay decides
+without a search, unless it proves nothing, or a search of that night has found the finding.
 
 Nights are in the order in which they were first added.`,
 		Example: `  lockstep explore --lock redislock --workload all --json | lockstep ledger add -
@@ -60,7 +60,7 @@ Nights are in the order in which they were first added.`,
 			return c.Help()
 		},
 	}
-	c.PersistentFlags().StringVar(&f.file, "ledger", "lockstep-ledger.db", "the `FILE` that has the ledger")
+	c.PersistentFlags().StringVar(&f.file, "ledger", "lockstep-ledger.db", "keep the ledger in `FILE`")
 	c.AddCommand(f.add(), f.replay(), f.list(), f.show(), f.close(), f.reopen(), f.page())
 	return c
 }
@@ -137,12 +137,12 @@ func (f *ledgerFlags) add() *cobra.Command {
 		Use:   "add FILE|- ...",
 		Short: "Add what searches found on one night, and say what is new",
 		Long: `Add adds what lockstep explore --json has printed. Adding the same again changes nothing. If a file
-begins with what lockstep version --json prints, its searches have these versions.
+begins with what lockstep version --json prints, its searches are recorded with these versions.
 
 If GITHUB_STEP_SUMMARY is set, add writes its table there as well.
 
-Exit status: 0 nothing is new or has regressed on this night; 1 something is; 3 bad input, and then
-nothing is added.`,
+Exit status: 0 if no finding is new or has regressed on this night; 1 if one is new or has
+regressed; 3 if the input is bad, and nothing is added.`,
 		Example: `  lockstep explore --lock redislock --json | lockstep ledger add -
   lockstep ledger add --night 2026-11-27 --version v0.9.4 redislock.json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -184,7 +184,7 @@ func open(c *cobra.Command, args []string) (all []ledger.Input, done func(), err
 	for i, name := range args {
 		if name == "-" {
 			if slices.Contains(args[:i], "-") {
-				return nil, done, errors.New("- is standard input, which can be read once")
+				return nil, done, errors.New("- (standard input) may be given only once")
 			}
 			all = append(all, ledger.Input{Name: "standard input", Reader: c.InOrStdin()})
 			continue
@@ -203,7 +203,7 @@ func open(c *cobra.Command, args []string) (all []ledger.Input, done func(), err
 func tell(c *cobra.Command, n *ledger.Night) error {
 	n.WriteText(out(c))
 	if err := files.Append(os.Getenv("GITHUB_STEP_SUMMARY"), n.Markdown); err != nil {
-		fmt.Fprintln(c.ErrOrStderr(), "lockstep: the summary of the step:", visible(err)) // not a failure: the table has been printed
+		fmt.Fprintln(c.ErrOrStderr(), "lockstep: the summary of the step was not written:", visible(err)) // not a failure: the table has been printed
 	}
 	if n.Bad() {
 		return status(exitUnexpected)
@@ -219,13 +219,15 @@ func (f *ledgerFlags) replay() *cobra.Command {
 		Short: "Replay the findings: those that still fail first, then those that are resolved",
 		Long: `Replay plays the smallest scenario of each finding, and records what came of it as part of the
 night. First come the findings that are still there: the shortest first, and of these the oldest.
-Then come those that are resolved, for ever, as regression tests. Closed ones are left out.
+Then come the resolved ones, which stay in every later replay as regression tests. Closed ones are
+left out.
 
 It uses the program lockstep: the one beside this program, or else on PATH. A lock that lockstep
 does not know cannot be replayed, and the night then says nothing about its findings.
 
-Exit status: 0 nothing has regressed; 1 something has, or is new on this night; 2 a replay proved
-nothing; 3 bad input, or an interruption. What was replayed until then is recorded.`,
+Exit status: 0 if no finding has regressed or is new on this night; 1 if one has regressed or is
+new; 2 if none has or is, but a replay proved nothing; 3 if the input is bad or the command was
+interrupted (finished replays are recorded).`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.checkVersion(c); err != nil {
@@ -240,7 +242,7 @@ nothing; 3 bad input, or an interruption. What was replayed until then is record
 		},
 	}
 	f.ofNight(c)
-	c.Flags().StringVar(&program, "lockstep", "", "the program lockstep is in the file `PATH`")
+	c.Flags().StringVar(&program, "lockstep", "", "run the lockstep program at `PATH`")
 	c.Flags().DurationVar(&limit, "time", 0, "begin no replay after this time (default no limit)")
 	return c
 }
@@ -270,7 +272,7 @@ func (f *ledgerFlags) replayAll(c *cobra.Command, l *ledger.Ledger, program stri
 		fmt.Fprintln(w)
 	}
 	if played < len(all) {
-		fmt.Fprintf(w, "%d of %d were replayed\n", played, len(all))
+		fmt.Fprintf(w, "%d of %d findings were replayed\n", played, len(all))
 	}
 	err = tell(c, n)
 	switch {
@@ -326,7 +328,7 @@ func words[S ~string](list []S) []string {
 // oneID checks that there is one argument.
 func oneID(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("%s takes one ID, and not %d; lockstep ledger list shows them", c.Name(), len(args))
+		return fmt.Errorf("%s takes one ID, and %d were given; lockstep ledger list shows the IDs", c.Name(), len(args))
 	}
 	return nil
 }

@@ -28,10 +28,10 @@ func TestLedgerStatus(t *testing.T) {
 		code        int
 		want        string
 	}{
-		{"", "list", exitInput, "there is no ledger; lockstep ledger add FILE makes it"},
+		{"", "list", exitInput, "there is no ledger; make it with lockstep ledger add FILE, or name another file with --ledger"},
 		{"", "add", exitInput, "add takes at least one FILE"},
 		{"", "add -", exitInput, "standard input: it is empty"},
-		{"", "add - -", exitInput, "can be read once"},
+		{"", "add - -", exitInput, "- (standard input) may be given only once"},
 		{"", "add none.json", exitInput, "no such file"},
 		{"", "ad", exitInput, `unknown command "ad"`},
 		{oneFound, "add - --night 1", exitUnexpected, "1 new, 0 regressed, 0 ongoing, 0 resolved"},
@@ -49,11 +49,11 @@ func TestLedgerStatus(t *testing.T) {
 		{"", "list --state bad", exitInput, "it must be one of: open, new, regressed"},
 		{"", "show ID", 0, "panic: no"},
 		{"", "show ID", 0, "2      v2       found"},
-		{"", "show", exitInput, "show takes one ID, and not 0"},
+		{"", "show", exitInput, "show takes one ID, and 0 were given"},
 		{"", "show 0000000", exitInput, "there is no such finding"},
 		{"", "close ID", exitInput, "--reason"},
 		{"", "close ID --reason known", 0, "known"},
-		{oneFound, "add - --night 5", 0, "1 closed and found again"},
+		{oneFound, "add - --night 5", 0, "1 found again although closed"},
 		{"", "reopen ID", 0, "ongoing"},
 		{"", "reopen ID", exitInput, "only a closed finding can be reopened"},
 		{"", "replay --time 0s", exitInput, "it must be longer than 0s"},

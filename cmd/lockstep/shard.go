@@ -63,8 +63,8 @@ func (f *shardFlags) open(c *cobra.Command, args []string, out string, locks ...
 		}
 	}
 	for _, o := range []struct{ name, why string }{
-		{"time", "how many runs there is time for is different on each machine; use --runs"},
-		{"first", "which violation is the first is known only when all shards have ended"},
+		{"time", "each machine would make a different number of runs in that time; use --runs"},
+		{"first", "the first violation is known only when all shards have ended"},
 		{"grid", "a map cannot be divided"},
 	} {
 		if c.Flags().Changed(o.name) {
@@ -164,7 +164,7 @@ func newMerge(k known) *cobra.Command {
 		Short: "Put the shards of a command together, and print its result",
 		Long: `Merge takes the directories that --shard has written, in any order (one may be given twice), and prints
 what the whole command would have printed, byte for byte, with the same exit status. It carries out the command once more, and
-takes the results of runs from the shards. What no shard had to do, such as the reduction of what was found, it does then.
+takes the results of runs from the shards. It also does the work that no shard does, such as reducing what was found.
 
 All shards must have been played by this very program: build it once, and copy it to the machines. A shard that is missing,
 incomplete or damaged is an error.

@@ -270,7 +270,7 @@ func (b *Bounded) Sentence() string {
 		if b.Thinned {
 			events = "only some of the later events"
 		}
-		text += "; what can wait was held past " + events + " that it could affect"
+		text += "; whatever can be delayed was delayed past " + events + " that it could affect"
 	}
 	if unproved > 0 {
 		text += fmt.Sprintf(", %s prove nothing and were not extended", Grouped(unproved))

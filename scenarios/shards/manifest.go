@@ -142,16 +142,21 @@ func (m *Manifest) write(ctx context.Context, dir string) error {
 	return files.Write(ctx, filepath.Join(dir, ManifestFile), append(data, '\n'))
 }
 
-// belongs returns an error if the answers of another manifest are not those of the same work by the same program.
-func (m *Manifest) belongs(dir string, to *Manifest, what string) error {
+// belongs returns an error if the answers of a manifest are not those of the same work as another's, by the same program. The other one is
+// that of the directory other or, if that is empty, of this command.
+func (m *Manifest) belongs(dir string, to *Manifest, other string) error {
 	name := filepath.Join(dir, ManifestFile)
+	by, of, is := other+" by", other+" to", other+" is"
+	if other == "" {
+		by, of, is = "this program is", "this command is", "this command plays"
+	}
 	switch {
 	case m.Build != to.Build:
-		return fmt.Errorf("%s: this shard was played by another program than %s: its build is %s, and not %s; all shards need the same program: build it once, and copy it", name, what, short(m.Build), short(to.Build))
+		return fmt.Errorf("%s: this shard was played by build %s, but %s build %s; all shards need the same program: build it once, and copy it", name, short(m.Build), by, short(to.Build))
 	case !slices.Equal(m.Command, to.Command):
-		return fmt.Errorf("%s: this shard belongs to another command than %s: to lockstep %s, and not to lockstep %s", name, what, strings.Join(m.Command, " "), strings.Join(to.Command, " "))
+		return fmt.Errorf("%s: this shard belongs to the command lockstep %s, but %s lockstep %s", name, strings.Join(m.Command, " "), of, strings.Join(to.Command, " "))
 	case m.Of != to.Of:
-		return fmt.Errorf("%s: this is shard %v, but %s is one of %d", name, m.Shard, what, to.Of)
+		return fmt.Errorf("%s: this is shard %v, but %s one of %d shards", name, m.Shard, is, to.Of)
 	}
 	for _, input := range slices.Sorted(maps.Keys(to.Inputs)) {
 		if m.Inputs[input] != to.Inputs[input] {

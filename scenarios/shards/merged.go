@@ -88,7 +88,7 @@ func (m *Merged) fits(dir string) error {
 	if here.Inputs, err = Inputs(names); err != nil {
 		return fmt.Errorf("the command of the shards reads this file, which must be here too: %w", err)
 	}
-	return m.belongs(dir, &here, "this one")
+	return m.belongs(dir, &here, "")
 }
 
 // add reads the answers of a shard.

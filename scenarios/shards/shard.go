@@ -39,7 +39,7 @@ func Open(ctx context.Context, dir string, m Manifest) (*Shard, error) {
 	case old.Part != m.Part && old.Of == m.Of:
 		return nil, fmt.Errorf("%s has shard %v already; each shard must have a directory of its own", dir, old.Shard)
 	default:
-		if err := old.belongs(dir, &m, "this one"); err != nil {
+		if err := old.belongs(dir, &m, ""); err != nil {
 			return nil, fmt.Errorf("%w; each shard must have a directory of its own", err)
 		}
 	}

@@ -21,7 +21,7 @@ type Input struct {
 }
 
 // errOdd is the error for a label that cannot be one.
-var errOdd = errors.New("it must be one line of 1 to 100 characters, such as 2026-11-27")
+var errOdd = errors.New("it must be one line of 1 to 100 bytes, with no space at either end, such as 2026-11-27")
 
 func checkLabel(flag, s string) error {
 	if s == "" || len(s) > 100 || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.TrimSpace(s) != s {

@@ -122,7 +122,7 @@ func find(ctx context.Context, q querier, id string) (*Finding, error) {
 	case len(all) == 0:
 		return nil, fmt.Errorf("%q: there is no such finding; lockstep ledger list shows the IDs", id)
 	case len(all) > 1:
-		return nil, fmt.Errorf("%q: %d findings begin so, such as %s and %s; give more of the ID", id, len(all), all[0].ID, all[1].ID)
+		return nil, fmt.Errorf("%q: %d IDs begin with this, such as %s and %s; give more of the ID", id, len(all), all[0].ID, all[1].ID)
 	}
 	return all[0], nil
 }

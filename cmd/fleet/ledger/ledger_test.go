@@ -139,7 +139,7 @@ func TestNights(t *testing.T) {
 	if f, err := l.CloseFinding(t.Context(), id[:5], "known"); err != nil || f.State != Closed || f.Reason != "known" {
 		t.Fatal(f, err)
 	}
-	if n := mustAdd(t, l, "6", line("a", 2, 6)); n.Counts() != "1 new, 0 regressed, 0 ongoing, 0 resolved, 1 closed and found again, 1 not looked for" {
+	if n := mustAdd(t, l, "6", line("a", 2, 6)); n.Counts() != "1 new, 0 regressed, 0 ongoing, 0 resolved, 1 found again although closed, 1 not looked for" {
 		t.Error(n.Counts())
 	}
 	if n := mustAdd(t, l, "7", line("a")); len(n.Resolved) != 2 || n.Bad() {
@@ -415,7 +415,7 @@ func TestOdd(t *testing.T) {
 			t.Errorf("%s: %v, not %s", test.file, err, test.want)
 		}
 	}
-	for name, want := range map[string]string{filepath.Join(dir, "none.db"): "there is no ledger; lockstep ledger add FILE makes it", file("empty.db", ""): "it is empty"} {
+	for name, want := range map[string]string{filepath.Join(dir, "none.db"): "there is no ledger; make it with lockstep ledger add FILE", file("empty.db", ""): "it is empty"} {
 		if _, err := Open(t.Context(), name, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %s", name, err, want)
 		}

@@ -19,7 +19,7 @@ const IndexName = "index.html"
 var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"visible": reports.Visible, "lines": reports.VisibleLines, "paragraphs": paragraphs,
+	"visible": reports.Visible, "lines": reports.VisibleLines, "paragraphs": paragraphs, "noReplay": func() string { return noReplay },
 }).Parse(pageText))
 
 // Pages are the page about a ledger, and the scenarios of its findings.

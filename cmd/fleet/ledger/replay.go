@@ -148,8 +148,8 @@ func (p *Program) Play(ctx context.Context, f *Finding) (Outcome, string) {
 }
 
 // ToReplay returns the findings to replay, in the order that tells most in little time: "keep failing, faster, older". Those that are
-// still there come first; among them short ones, and of these the oldest. Then come those that are resolved, for ever: each of them is a
-// regression test. Closed ones are known, and are left out, and so are those that have no scenario.
+// still there come first; among them short ones, and of these the oldest. Then come the resolved ones, in every later replay: each of them
+// is a regression test. Closed ones are known, and are left out, and so are those that have no scenario.
 func (l *Ledger) ToReplay(ctx context.Context) ([]*Finding, error) {
 	all, err := l.List(ctx)
 	if err != nil {
@@ -179,7 +179,7 @@ type Replayed struct {
 func (r Replayed) String() string {
 	f := r.Finding
 	s := fmt.Sprintf("%-16s  %s  %s", map[Outcome]string{Fails: "fails", Gone: "passes", Unclear: "proves nothing"}[r.Outcome], f.ID,
-		reports.Visible(fmt.Sprintf("%s: %s, %s", f.Lock, f.Property, f.Assumption)))
+		reports.Visible(fmt.Sprintf("%s: %s (assumption broken: %s)", f.Lock, f.Property, f.Assumption)))
 	if r.Note != "" {
 		s += " (" + reports.Shorten(reports.Visible(r.Note), 300) + ")"
 	}

@@ -85,7 +85,7 @@ type Ledger struct {
 func Open(ctx context.Context, file string, create bool) (*Ledger, error) {
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist) && !create:
-		return nil, fmt.Errorf("%s: there is no ledger; lockstep ledger add FILE makes it, and --ledger says where it is", file)
+		return nil, fmt.Errorf("%s: there is no ledger; make it with lockstep ledger add FILE, or name another file with --ledger", file)
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return nil, err

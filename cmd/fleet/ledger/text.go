@@ -44,7 +44,7 @@ func rendered(t table.Writer) string {
 func (n *Night) Counts() string {
 	s := fmt.Sprintf("%d new, %d regressed, %d ongoing, %d resolved", len(n.New), len(n.Regressed), len(n.Ongoing), len(n.Resolved))
 	if len(n.Closed) > 0 {
-		s += fmt.Sprintf(", %d closed and found again", len(n.Closed))
+		s += fmt.Sprintf(", %d found again although closed", len(n.Closed))
 	}
 	if len(n.Silent) > 0 {
 		s += fmt.Sprintf(", %d not looked for", len(n.Silent))
@@ -157,7 +157,7 @@ func (f *Finding) WriteText(w io.Writer, history []Line) {
 	fmt.Fprintf(w, "lock      %s\n", reports.Visible(f.Lock))
 	fmt.Fprintf(w, "violated  %s; assumption broken: %s\n", reports.Visible(f.Property), reports.Visible(f.Assumption))
 	fmt.Fprintf(w, "state     %s\n", f.status())
-	fmt.Fprintf(w, "there on  %s\n", reports.Visible(f.span()))
+	fmt.Fprintf(w, "seen on   %s\n", reports.Visible(f.span()))
 	fmt.Fprintf(w, "shape     %s\n\n", reports.Visible(f.Shape))
 	for line := range strings.SplitSeq(f.Story, "\n") {
 		fmt.Fprintln(w, strings.TrimRight("  "+reports.Visible(line), " "))
@@ -173,7 +173,11 @@ func (f *Finding) WriteText(w io.Writer, history []Line) {
 			fmt.Fprintln(w, strings.TrimRight("  "+reports.Visible(line), " "))
 		}
 	}
-	fmt.Fprintf(w, "\nsee it: %s\n", f.command())
+	if command := f.command(); command != "" {
+		fmt.Fprintf(w, "\nsee it: %s\n", command)
+	} else {
+		fmt.Fprintf(w, "\n%s\n", noReplay)
+	}
 }
 
 // status is the state of a finding in words.
@@ -199,7 +203,10 @@ func (f *Finding) span() string {
 	return fmt.Sprintf("%d nights, from %s to %s", f.Nights, f.First, f.Last)
 }
 
-// command is the command that replays a finding.
+// noReplay is said about a finding without a scenario and without a token.
+const noReplay = "This finding cannot be replayed: it was not reduced to a scenario. If the search was interrupted, run it again."
+
+// command is the command that replays a finding; empty if there is none.
 func (f *Finding) command() string {
 	switch {
 	case f.Token != "":
@@ -207,7 +214,7 @@ func (f *Finding) command() string {
 	case f.Scenario != "":
 		return fmt.Sprintf("lockstep ledger page --out DIR && lockstep replay DIR/%s.txtar", f.ID)
 	}
-	return "it was not reduced to a scenario; search again, without an interruption"
+	return ""
 }
 
 // mostSummary is the greatest size of the summary of a step. GitHub does not show larger ones.

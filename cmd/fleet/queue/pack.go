@@ -32,7 +32,7 @@ var ErrOtherBuild = errors.New("it was carried out by another build")
 func Check(dir string, s Search, shard int) error {
 	info, err := os.Stat(filepath.Join(dir, shards.AnswersFile))
 	if err == nil && info.Size() > MostAnswers {
-		return fmt.Errorf("%s has %d MB, and may have at most %d MB (use more --shards): %w", shards.AnswersFile, info.Size()>>20, MostAnswers>>20, ErrTooLarge)
+		return fmt.Errorf("%w: %s is %d MB; the limit is %d MB (use a larger --shards)", ErrTooLarge, shards.AnswersFile, info.Size()>>20, MostAnswers>>20)
 	}
 	m, err := shards.Read(context.Background(), dir) // these are files of this program
 	switch {

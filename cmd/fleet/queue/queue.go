@@ -126,6 +126,9 @@ func key(s Search) string { return home + "search:" + s.ID() }
 
 func dataKey(s Search, shard int) string { return fmt.Sprintf("%s:data:%d", key(s), shard) }
 
+// notOurs is the message about a key that has our name, and was not made by us.
+const notOurs = "%s has a key %s that does not belong to Lockstep; use another database (redis://HOST:PORT/1) or server"
+
 var parts = []string{"done", "claim", "next", "fails", "deaths", "aside"}
 
 // foreign returns an error that names a key which has our name but another type.
@@ -160,8 +163,7 @@ func (q *Queue) foreign(ctx context.Context, s *Search) error {
 	}
 	for i, name := range names {
 		if kind := found[i].Val(); kind != "none" && kind != types[name] {
-			return refusef("%s has a key %s of type %s, which must be a %s: somebody else uses that name; use another database (redis://HOST:PORT/1) or server",
-				q.server, name, kind, types[name])
+			return refusef(notOurs, q.server, name)
 		}
 	}
 	return nil
@@ -197,7 +199,7 @@ func (q *Queue) Begin(ctx context.Context, s Search) (bool, error) {
 		return false, q.Explain(ctx, err, s)
 	}
 	if said[1] != s.Build {
-		return false, refusef("%s has a key %s that is not of Lockstep; use another database (redis://HOST:PORT/1) or server", q.server, key(s))
+		return false, refusef(notOurs, q.server, key(s))
 	}
 	return said[0] == int64(1), nil
 }
@@ -394,7 +396,7 @@ func (a Aside) text() string {
 }
 
 func killer() string {
-	return Aside{Why: fmt.Sprintf("%d workers died while they worked on it", Deaths)}.text()
+	return Aside{Why: fmt.Sprintf("%d workers died", Deaths)}.text()
 }
 
 // Verdicts of [Queue.Claim] and [Queue.Fail].
@@ -438,7 +440,7 @@ func (q *Queue) Claim(ctx context.Context, id string, shard int, attempt string)
 		return said[0], s, nil
 	}
 	if len(said) != 4 || json.Unmarshal([]byte(said[2]), &s.Command) != nil {
-		return "", s, refusef("%s has a key %ssearch:%s that is not of Lockstep", q.server, home, id)
+		return "", s, refusef(notOurs, q.server, home+"search:"+id)
 	}
 	s.Build, s.Of = said[1], number(said[3])
 	return Go, s, nil

@@ -78,7 +78,7 @@ func ParseServer(text, password string) (Server, error) {
 	}
 	options, err := redis.ParseURL(scheme + "://" + credentials + host + tail)
 	if err != nil || strings.ContainsAny(strings.TrimSuffix(credentials, "@"), "@/?#") {
-		return Server{}, fmt.Errorf("%s://%s: the user or the password cannot be read; in a URL @ is written %%40, : %%3A, / %%2F and %% %%25", scheme, host)
+		return Server{}, fmt.Errorf("%s://%s: the user or the password cannot be read; in a URL, write @ as %%40, : as %%3A, / as %%2F and %% as %%25", scheme, host)
 	}
 	o := options
 	o.Protocol, o.MaxRetries, o.DialerRetries = 2, -1, 1

@@ -17,11 +17,11 @@ var replies = []struct {
 	passing bool // it may go by without anybody's change to the command
 	says    string
 }{
-	{"NOAUTH", false, "asks for a password: name it as redis://USER:PASSWORD@HOST:PORT, or set " + PasswordEnv},
-	{"without any password configured", false, "has no password, but one was given"},
+	{"NOAUTH", false, "requires a password: put it in the URL (redis://USER:PASSWORD@HOST:PORT), or set " + PasswordEnv},
+	{"without any password configured", false, "has no password: leave it out of the URL, and unset " + PasswordEnv},
 	{"WRONGPASS", false, "refuses the user or the password"},
 	{"invalid password", false, "refuses the user or the password"},
-	{"NOPERM", false, "does not permit this user what the queue needs: all commands on keys that begin with lockstep: and asynq:"},
+	{"NOPERM", false, "does not let this user run a command that the queue needs; allow all commands on the keys lockstep:* and asynq:*"},
 	{"OOM command not allowed", true, "is full: give it more memory (maxmemory), or forget a search (lockstep fleet forget ID)"},
 	{"MISCONF", true, "cannot write to its disk, and accepts no writes"},
 	{"READONLY", false, "is a read-only replica; name its primary"},
@@ -31,14 +31,14 @@ var replies = []struct {
 	{"LOADING", true, "is still loading its data"},
 	{"BUSY ", true, "is busy with a script"},
 	{"MASTERDOWN", false, "is a read-only replica; name its primary"},
-	{"unknown command", false, "does not know a command of Redis"},
-	{"DB index is out of range", false, "does not have that database"},
+	{"unknown command", false, "does not support a Redis command that the queue needs"},
+	{"DB index is out of range", false, "has no database with that number; use a lower one"},
 	{"does not look like a TLS handshake", false, "does not speak TLS: name it with redis:// instead of rediss://"},
 	{"x509:", false, "has a certificate that cannot be verified"},
-	{"tls:", false, "refuses the connection with TLS"},
+	{"tls:", false, "refuses the TLS connection"},
 	{"can't parse", false, "is not Redis"},
 	{"invalid reply", false, "is not Redis"},
-	{"WRONGTYPE", false, "holds a key that somebody else uses"},
+	{"WRONGTYPE", false, "has a key that does not belong to Lockstep; use another database (redis://HOST:PORT/1) or server"},
 }
 
 // Passing says whether an error of the queue may pass by itself: the server is out of reach, or full.
@@ -100,7 +100,7 @@ func (s Server) Explain(err error) error {
 		}
 		return &explained{text, err}
 	case strings.HasSuffix(text, "EOF"), strings.Contains(text, "connection reset"), strings.Contains(text, "broken pipe"):
-		return &explained{fmt.Sprintf("%s closes the connection; is it Redis, and does it want TLS (rediss://)?", s), err}
+		return &explained{fmt.Sprintf("%s closes the connection; it must be a Redis server, and if it requires TLS, use rediss://", s), err}
 	}
 	return &explained{fmt.Sprintf("%s: %s", s, text), err}
 }
