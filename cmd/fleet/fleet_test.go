@@ -251,6 +251,7 @@ func TestChildrenDieWithTheirWorker(t *testing.T) {
 	}
 	wait(2)
 	w.Process.Kill()
+	<-w.ended // its files are closed
 	wait(0)
 	// The next worker removes what the first one has left, and gets its shards when it is known to be dead.
 	b.fleet("work", "--queue", r.url(), "--workers", "2")

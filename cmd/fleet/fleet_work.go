@@ -82,7 +82,12 @@ func (f *fleetFlags) work(c *cobra.Command, slots int) error {
 	if err != nil {
 		return err
 	}
-	defer q.Close()
+	inUse := false // asynq panics if the queue is closed under it
+	defer func() {
+		if !inUse {
+			q.Close()
+		}
+	}()
 	room, free, err := makeRoom()
 	if err != nil {
 		return err
@@ -109,12 +114,14 @@ func (f *fleetFlags) work(c *cobra.Command, slots int) error {
 	case <-w.ctx.Done():
 	}
 	// First no shard is taken any more; then those under way are given back.
-	stopped := make(chan struct{})
+	inUse = true
+	stopped, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		stop()
 		w.busy.Wait()
 		close(stopped)
 		shutdown()
+		close(ended)
 	}()
 	select {
 	case <-stopped:
@@ -123,6 +130,11 @@ func (f *fleetFlags) work(c *cobra.Command, slots int) error {
 	last, cancel := context.WithTimeout(context.Background(), lastTry)
 	defer cancel()
 	q.Leave(last, w.Worker)
+	select {
+	case <-ended:
+		inUse = false
+	case <-time.After(lastTry):
+	}
 	if err := context.Cause(w.ctx); !errors.Is(err, errSignal) {
 		return err
 	}
