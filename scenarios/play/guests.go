@@ -19,8 +19,8 @@ type Guests string
 
 const (
 	// GuestsAuto, the default, plays a run again with guests if the native run proves nothing because the lock calls package
-	// time, or because its clients share package variables, which processes do not; if it cannot be repeated; or if it does not end
-	// because a goroutine waits for a mutex, so that virtual time stands still.
+	// time, because its clients share package variables, which processes do not, or, with [lockstep/scenarios.Restless], for any reason; if it
+	// cannot be repeated; or if it does not end because a goroutine waits for a mutex, so that virtual time stands still.
 	GuestsAuto Guests = ""
 	// GuestsAlways makes all clients guests. A short run then takes some thirty times as long.
 	GuestsAlways Guests = "always"
@@ -102,7 +102,7 @@ func (c Case) NeedsGuests(o *Outcome) bool {
 	case o.Report != nil:
 		return o.Report.Mutex || o.shares
 	}
-	return o.Result.Verdict == checker.Inconclusive && o.Result.OwnTime || o.shares || o.Repeat != "" || o.Differs != ""
+	return o.Result.Verdict == checker.Inconclusive && (o.Result.OwnTime || c.Restless) || o.shares || o.Repeat != "" || o.Differs != ""
 }
 
 // AsGuests returns the outcome of a case, given the outcome of its native run. If that leaves something open that guests may
