@@ -184,9 +184,10 @@ func (n *narrator) sameToken(a, b int) {
 	if first == "" || first != second {
 		return
 	}
-	who, label := n.event(b).Lease, n.event(a).Lease
-	if who == label { // a lease has its name from the client that is the first to send its token
-		who = n.event(b).By
+	mine, other := n.event(b).Lease, n.event(a).Lease
+	if mine == other { // a token is named after the lease of the client that sends it first
+		n.say(step, b, []int{a, i, j}, "%s set the key with the token of %s.", n.event(b).By, other)
+		return
 	}
-	n.say(step, b, []int{a, i, j}, "%s had the same token as %s: %s.", who, label, first)
+	n.say(step, b, []int{a, i, j}, "%s had the same token as %s: %s.", mine, other, first)
 }
