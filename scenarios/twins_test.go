@@ -185,6 +185,7 @@ var twins = []twin{
 	{"other-name/single/prefix", "single-release-prefix", ""},
 	{"other-name/redlock/prefix", "single-release-prefix", ""},
 	{"other-name/single/both", "single-one-at-a-time", ""},
+	{"other-name/watchdog/both", "watchdog-one-timer", ""},
 	{"redlock-minority-down/redlock/first", "redlock-first-three", ""},
 	{"ttl-too-long/single/hours", "single-microseconds-32", ""},
 	{"ttl-too-long/single/held", "single-capped-ttl", ""},
