@@ -160,13 +160,30 @@ func (r *job) use(s step) error {
 		cache := filepath.Join(r.service, "cache", with["key"], with["path"])
 		if here := filepath.Join(r.workspace, with["path"]); action == "actions/cache/save" {
 			copyTree(r.t, here, cache, true)
-		} else if exists(cache) {
+		} else if cache = r.cached(cache, with); cache != "" {
 			copyTree(r.t, cache, here, true)
 		}
 	default:
 		r.t.Fatalf("this test does not know what %s does", s.Uses)
 	}
 	return nil
+}
+
+// cached returns what a cache restores: what was saved with the key or, if there is nothing, what was saved last with a key that begins with
+// one of the others; empty if there is nothing at all.
+func (r *job) cached(cache string, with map[string]string) string {
+	if exists(cache) {
+		return cache
+	}
+	for _, key := range strings.Fields(with["restore-keys"]) {
+		all := must(filepath.Glob(filepath.Join(r.service, "cache", key+"*", with["path"])))
+		if len(all) > 0 {
+			return slices.MaxFunc(all, func(a, b string) int {
+				return must(os.Stat(a)).ModTime().Compare(must(os.Stat(b)).ModTime())
+			})
+		}
+	}
+	return ""
 }
 
 // upload does what actions/upload-artifact@v4 does. Files in an artifact have no modes.

@@ -2,6 +2,7 @@ package ci
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,18 +32,12 @@ type workflow struct {
 	} `yaml:"jobs"`
 }
 
-// ledger are the steps that are left out here: they need a ledger of earlier nights.
-var ledger = map[string][]string{
-	"build": {"Build the ledger"},
-	"merge": {"Compare with the nights before"},
-}
-
-// search runs a job of the nightly workflow.
-func (w workflow) job(t *testing.T, service, name string, shard, attempt int) *job {
+// job runs a job of the nightly workflow, without the steps that are named.
+func (w workflow) job(t *testing.T, service, name string, shard, attempt int, without ...string) *job {
 	t.Helper()
 	r := newJob(t, service)
-	r.leaveOut = ledger[name]
-	r.env["SEARCH"] = w.Env["SEARCH"]
+	r.leaveOut = without
+	maps.Copy(r.env, w.Env)
 	r.contexts["matrix"].(contexts)["shard"] = fmt.Sprint(shard)
 	r.contexts["strategy"].(contexts)["job-total"] = fmt.Sprint(shardCount)
 	r.contexts["github"].(contexts)["run_attempt"] = fmt.Sprint(attempt)
@@ -84,9 +79,10 @@ func TestNightly(t *testing.T) {
 		w.job(t, service, "shard", shard, 1).ended(false, fmt.Sprintf("shard %d/%d is complete: ", shard, shardCount))
 	}
 	want := alone(t, onGitHub(), runNumber)
+	const compare = "Compare with the nights before"
 	merged := func() {
 		t.Helper()
-		r := w.job(t, service, "merge", 0, 1)
+		r := w.job(t, service, "merge", 0, 1, compare)
 		r.ended(false)
 		results := filepath.Join(service, "artifacts/search")
 		same(t, "the text", read(t, filepath.Join(results, "night.txt")), want.text)
@@ -99,7 +95,7 @@ func TestNightly(t *testing.T) {
 	// A shard that was interrupted, and whose job is run again.
 	shard := filepath.Join(service, "artifacts/shard-2")
 	kept := interrupt(t, shard)
-	w.job(t, service, "merge", 0, 1).ended(true, "shard 2/3 is incomplete", "exit status 3")
+	w.job(t, service, "merge", 0, 1, compare).ended(true, "shard 2/3 is incomplete", "exit status 3")
 	w.job(t, service, "shard", 2, 2).ended(false)
 	continued(t, shard, kept)
 	merged()
@@ -108,9 +104,29 @@ func TestNightly(t *testing.T) {
 	if err := os.RemoveAll(shard); err != nil {
 		t.Fatal(err)
 	}
-	w.job(t, service, "merge", 0, 1).ended(true, "lockstep: shard 2 of 3 is missing\n", "exit status 3")
+	w.job(t, service, "merge", 0, 1, compare).ended(true, "lockstep: shard 2 of 3 is missing\n", "exit status 3")
 	w.job(t, service, "shard", 2, 2).ended(false, "there is no artifact shard-2")
 	merged()
+
+	// On the first night, what is found is new, and the job fails. On the second, a replay finds it again.
+	night := func(day string, attempt int) *job {
+		clock := t.TempDir()
+		write(t, filepath.Join(clock, "date"), "#!/bin/sh\necho "+day+"\n")
+		if err := os.Chmod(filepath.Join(clock, "date"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.Env["PATH"] = clock + ":" + os.Getenv("PATH")
+		return w.job(t, service, "merge", 0, attempt)
+	}
+	r := night("2026-11-20", 1)
+	r.ended(true, "1 new", "exit status 1")
+	says(t, read(t, r.summary), 0, 0, "night 2026-11-20: 1 new")
+	r = night("2026-11-21", 2)
+	r.ended(false, "1 ongoing")
+	says(t, read(t, r.summary), 0, 0, "night 2026-11-21: 0 new, 0 regressed, 1 ongoing")
+	if !exists(filepath.Join(service, "artifacts/search/lockstep-ledger.db")) {
+		t.Error("the ledger is not kept with the results")
+	}
 
 	w.Env["SEARCH"] = ""
 	w.job(t, service, "shard", 1, 1).ended(true, "SEARCH: must have the arguments of lockstep explore, each on a line of its own")
