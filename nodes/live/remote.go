@@ -101,7 +101,7 @@ func splitURLs(text string) (all []string) {
 
 var digits = regexp.MustCompile(`^[0-9]*$`)
 
-var errCredentials = errors.New("the user or the password cannot be read; in a URL @ is written %40, : %3A, / %2F, % %25 and , %2C")
+var errCredentials = errors.New("the user or the password cannot be read; in a URL, write @ as %40, : as %3A, / as %2F, % as %25 and a comma as %2C")
 
 // userinfo returns credentials as they are written in a URL, with the @.
 func userinfo(credentials, password string) (string, error) {

@@ -75,12 +75,12 @@ func TestParseRemotesRefuses(t *testing.T) {
 		"redis://,h1?password=s3cret":       "redis://,h1: a host must not be empty",
 		"redis://ann:s3cret@h1/x":           "invalid database number",
 		"redis://ann:s3cret@h1?pol_size=3":  "pol_size",
-		"redis://ann:s3/cret@h1":            "@ is written %40",
-		"redis://ann:s3,cret@h1":            "@ is written %40",
-		"redis://ann:s3%cret@h1":            "@ is written %40",
-		"redis://a:s3cret@h1,b:s3cret@h2":   "@ is written %40",
+		"redis://ann:s3/cret@h1":            "write @ as %40",
+		"redis://ann:s3,cret@h1":            "write @ as %40",
+		"redis://ann:s3%cret@h1":            "write @ as %40",
+		"redis://a:s3cret@h1,b:s3cret@h2":   "write @ as %40",
 		"redis://ann:s3cret@h1,h2,h1":       "h1:6379 is named twice",
-		"redis://:s3cret@h1,http://:x@h2:1": "@ is written %40",
+		"redis://:s3cret@h1,http://:x@h2:1": "write @ as %40",
 	} {
 		rs, err := ParseRemotes(text, "")
 		if err == nil {

@@ -79,6 +79,14 @@ var testJobs = map[string]func(arg string) (any, error){
 		return fmt.Sprintf("procs %d, seeds %v, worker %v, GODEBUG %s", runtime.GOMAXPROCS(0), rand.Int() == first, IsWorker(), os.Getenv("GODEBUG")), nil
 	},
 	"pid": func(string) (any, error) { return os.Getpid(), nil },
+	"work": func(arg string) (any, error) {
+		d, err := time.ParseDuration(arg)
+		start := time.Now()
+		for time.Since(start) < d {
+			runtime.Gosched() // as goroutines of a run do
+		}
+		return fmt.Sprint(start.UnixNano(), " ", time.Now().UnixNano()), err
+	},
 	"print": func(string) (any, error) {
 		fmt.Print("{\"job\":0,\"result\":\"forged\"}\n\x00garbage without an end")
 		fmt.Fprint(os.Stderr, "more of it")
@@ -284,6 +292,31 @@ func supervise(t *testing.T, s Supervisor, jobs ...json.RawMessage) []Outcome {
 		}
 	}
 	return got
+}
+
+// A worker goes from one job to the next in much less time than a job takes.
+func TestWorkerIsNotIdle(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("its pipes cannot be read through the poller")
+	}
+	const each = 25 * time.Millisecond
+	jobs := slices.Repeat([]json.RawMessage{job("work", each.String())}, 40)
+	var gaps []time.Duration
+	var last int64
+	for _, o := range supervise(t, Supervisor{Workers: 1}, jobs...) {
+		var start, end int64
+		if _, err := fmt.Sscan(o.Result.(string), &start, &end); err != nil {
+			t.Fatal(err)
+		}
+		if last > 0 {
+			gaps = append(gaps, time.Duration(start-last))
+		}
+		last = end
+	}
+	slices.Sort(gaps)
+	if median := gaps[len(gaps)/2]; median > each/10 {
+		t.Errorf("between two jobs of %v, a worker is idle for %v", each, median)
+	}
 }
 
 func TestSupervisorReturnsResults(t *testing.T) {
