@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"lockstep/checker"
 	"lockstep/clients"
@@ -195,5 +196,28 @@ func TestWalksGoOnAfterTheLastSeed(t *testing.T) {
 	}
 	if want := []uint64{1, 2, math.MaxUint64 - 1, math.MaxUint64}; !slices.Equal(slices.Sorted(maps.Keys(seeds)), want) {
 		t.Errorf("the seeds are %v", slices.Sorted(maps.Keys(seeds)))
+	}
+}
+
+// What a walk lists from an instant on is what it would list of the whole run, without what is too early.
+func TestSitesSince(t *testing.T) {
+	for _, shape := range []Shape{{Lock: "redlock", Nodes: 3}, {Lock: "single", Nodes: 1, Replicas: 1, Workload: Again}} {
+		calm := calmShape(t, shape)
+		o := simulated(t, calm, calm.Runs[0], 1)
+		for _, pairs := range []bool{false, true} {
+			list := func(since time.Duration) []Perturbation {
+				f := newFinder(calm, o, Constants{TTL: o.Run.TTL, Retry: RetryDelay(o)}, script.Kinds())
+				f.ordered, f.since = pairs, since
+				return f.sites()
+			}
+			all := list(0)
+			for _, i := range []int{len(all) / 4, len(all) / 2, len(all) - 1} {
+				since := all[i].At
+				want := slices.DeleteFunc(slices.Clone(all), func(p Perturbation) bool { return 0 < p.At && p.At < since })
+				if got := list(since); len(want) == len(all) || !slices.EqualFunc(got, want, func(p, q Perturbation) bool { return p.Compare(q) == 0 }) {
+					t.Errorf("%s, pairs %v, since %v: %d perturbations, want %d of %d", shape.Lock, pairs, since, len(got), len(want), len(all))
+				}
+			}
+		}
 	}
 }
