@@ -145,9 +145,10 @@ func TestGoroutinesWakeInOrder(t *testing.T) {
 }
 
 // A client learns of the crash of a server on all its connections at once. The Go scheduler decides on which of them it waits and
-// which is idle. This must not decide whether the idle one is known to be dead.
+// which is idle. This must not decide whether the idle one is known to be dead, also if the client was paused when the server crashed.
 func TestCrashIsHeardAtOnce(t *testing.T) {
-	for which := range 3 {
+	for i := range 6 {
+		which, paused := i%3, i >= 3
 		var errs []string
 		inWorld(t, Config{Seed: 1}, func(w *World) {
 			s, c := w.Serve("n1", &echo{}), w.Process("c1")
@@ -167,9 +168,12 @@ func TestCrashIsHeardAtOnce(t *testing.T) {
 				}
 			})
 			w.Plan(time.Second, history.Crash{Process: "n1"})
+			if paused {
+				w.Plan(500*time.Millisecond, history.Pause{Process: "c1", For: time.Minute})
+			}
 		})
 		if len(errs) > 0 {
-			t.Errorf("waiting on connection %d: %v", which, errs)
+			t.Errorf("waiting on connection %d, paused %v: %v", which, paused, errs)
 		}
 	}
 }

@@ -346,7 +346,7 @@ func (p *Process) resume() bool {
 		// Its runtime looks at all its connections at once. After the first, it would find that the deadlines of the others have passed.
 		waiting = append([]*item{{at: now, due: now, class: classDelivery, proc: p, waits: true, act: inOrder(p.inbox)}}, p.overdue...)
 	}
-	for _, it := range waiting {
+	for _, it := range hangUpsAtOnce(waiting) {
 		if it.waits { // otherwise it was stopped or reset
 			it.at = now
 			w.enqueue(it)
@@ -360,6 +360,31 @@ func (p *Process) resume() bool {
 	w.mu.Unlock()
 	p.inbox, p.overdue, p.outbound = nil, nil, nil
 	return true
+}
+
+// hangUpsAtOnce makes one event of the ends of connections that a client learned of together, as it would without the pause; see [packet.act].
+func hangUpsAtOnce(waiting []*item) (events []*item) {
+	var last *packet
+	for _, it := range waiting {
+		a, ok := it.act.(*arrived)
+		p := (*packet)(a)
+		if !ok || p.kind != fin && p.kind != rst {
+			last = nil
+			events = append(events, it)
+			continue
+		}
+		if end := len(events) - 1; last != nil && it.due == events[end].due && p.conn.link == last.conn.link && p.twin(last) {
+			all, _ := events[end].act.(inOrder)
+			if all == nil {
+				all = inOrder{events[end]}
+			}
+			events[end] = &item{due: it.due, class: it.class, proc: it.proc, waits: true, act: append(all, it)}
+		} else {
+			events = append(events, it)
+		}
+		last = p
+	}
+	return events
 }
 
 // inOrder does several things as one event.

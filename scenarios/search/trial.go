@@ -111,7 +111,7 @@ func (x *explorer) repeat(s *script.Scenario, o *play.Outcome, seed uint64) {
 		return // its traces differ
 	}
 	if o.History.Meta.Checksum != again.History.Meta.Checksum && x.differs == "" {
-		x.differs = traceDifference(o.History, again.History)
+		x.differs = fmt.Sprintf("%s; seed %d, perturbations %q", traceDifference(o.History, again.History), seed, x.plan)
 	}
 }
 
