@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Leases names the leases that clients ask for: c1#2 is the second that c1 asked for. The only mark of a lease in messages is a
@@ -190,9 +192,12 @@ func (l *Leases) Set(client string, id int, takes Taking, key string, values ...
 	return "", ""
 }
 
-// named reports whether a key is that of a lock: it is the name of the lock, perhaps in braces and after a prefix.
+// named reports whether a key is that of a lock: it is the name of the lock, perhaps in braces and after a prefix. A letter or a digit
+// right before the name makes another word: clock is not a key of the lock "lock".
 func named(key, lock string) bool {
-	return lock != "" && strings.HasSuffix(strings.TrimRight(key, "}"), lock)
+	prefix, ok := strings.CutSuffix(strings.TrimRight(key, "}"), lock)
+	last, _ := utf8.DecodeLastRuneInString(prefix)
+	return lock != "" && ok && !unicode.IsLetter(last) && !unicode.IsDigit(last)
 }
 
 // Asked returns the lease that a client asked for last during its acquire number id. If the client has sent no token of its own,

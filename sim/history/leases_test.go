@@ -39,6 +39,8 @@ func TestLeases(t *testing.T) {
 		{"a counter", func(l *Leases) string { return set(l, "c1", 1, TakesNothing, "7") }, ""},
 		{"a number that a script sets in the key of the lock", func(l *Leases) string { return number(l, "job", "job", 1) }, "c1#1"},
 		{"in that key with a prefix", func(l *Leases) string { return number(l, "job", "locks:{job}", 1) }, "c1#1"},
+		{"in a key whose last word ends like the name", func(l *Leases) string { return number(l, "lock", "clock", 1) }, ""},
+		{"or like a number in it", func(l *Leases) string { return number(l, "7", "job:17", 1) }, ""},
 		{"in another key", func(l *Leases) string { return number(l, "job", "job:fence", 1) }, ""},
 		{"in another acquire", func(l *Leases) string { return number(l, "job", "job", 2) }, ""},
 		{"outside of an acquire", func(l *Leases) string { return number(l, "job", "job", 0) }, ""},
