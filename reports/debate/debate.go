@@ -15,6 +15,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports"
 	"lockstep/reports/explorer"
+	"lockstep/reports/pictures"
 	"lockstep/reports/playground"
 	"lockstep/scenarios/claims"
 )
@@ -318,6 +319,16 @@ func (s *site) As(r *runView) *runView {
 	return nil
 }
 
+// First returns the picture on the first page. It is that of a talk, which shows less and shows it larger.
+func (s *site) First() (template.HTML, error) {
+	const name = "pause-after-acquire/single"
+	r := s.runs[name]
+	if r == nil {
+		return "", fmt.Errorf("there is no run %s", name)
+	}
+	return pictures.NewSlides(r.Facts, r.Result).Whole().Inline(), nil
+}
+
 // Drawn returns the picture of a run by its name.
 func (s *site) Drawn(name string) (picture, error) {
 	r := s.runs[name]
@@ -362,7 +373,7 @@ func (d deciding) ID() string {
 // Name is the name of the assumption.
 func (d deciding) Name() string {
 	if d.Assumption == checker.None {
-		return "none of these: nothing unusual had to happen"
+		return "none: nothing unusual had to happen"
 	}
 	return string(d.Assumption)
 }
@@ -407,7 +418,7 @@ var promiseMeaning = map[checker.Property]string{
 // assumptionMeaning says what each assumption about the environment means.
 var assumptionMeaning = map[checker.Assumption]string{
 	checker.BoundedPause:      "No process is paused for longer than its lease allows for.",
-	checker.BoundedClockError: "No clock jumps, and the rate of none errs by more than the allowance.",
+	checker.BoundedClockError: "No clock jumps, and each runs at the right rate, up to the small allowance that the lock makes.",
 	checker.BoundedDelay:      "A message arrives before the lease under which it was sent has ended and a newer one has been granted.",
 	checker.DurableNodes:      "What a server has acknowledged survives a restart or a failover.",
 	checker.None:              "No promise of the environment was broken. Either the lock is at fault, or its only server was down, or the work outlasted the lease.",

@@ -166,7 +166,7 @@ func (c *claimView) BrokenText() string {
 	for _, a := range c.Breaks() {
 		all = append(all, a.Name())
 	}
-	return cmp.Or(strings.Join(all, ", "), "nothing was violated")
+	return cmp.Or(strings.Join(all, ", "), "no promise was violated")
 }
 
 // Breaks are the assumptions that the violations broke.
