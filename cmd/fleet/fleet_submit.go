@@ -17,6 +17,8 @@ import (
 	"golang.org/x/term"
 
 	"lockstep/cmd/fleet/queue"
+	"lockstep/reports"
+	"lockstep/scenarios/shards"
 )
 
 const (
@@ -29,6 +31,7 @@ const (
 	probeLimit = 2 * time.Second
 	showAsides = 5  // set-aside shards that are shown in full
 	showLines  = 10 // lines of the output of each
+	mostTold   = 50 // ways to fail that are said while the search goes on
 )
 
 func newSubmit(f *fleetFlags, name string) *cobra.Command {
@@ -91,6 +94,7 @@ type submitter struct {
 	stuck   map[string]bool // tasks that nobody had claimed, though asynq believed them to be under way
 	idle    int             // for how many offers shards have waited, though workers are alive and none has a shard of this search
 	asides  map[int]queue.Aside
+	told    map[string]bool // what shards have found, and was said
 	workers int
 }
 
@@ -111,7 +115,7 @@ func (f *fleetFlags) submit(c *cobra.Command, command []string) error {
 		return err
 	}
 	defer st.close()
-	w := &submitter{Search: s, q: q, program: p, store: st, log: newProgress(c.ErrOrStderr()), stuck: map[string]bool{}}
+	w := &submitter{Search: s, q: q, program: p, store: st, log: newProgress(c.ErrOrStderr()), stuck: map[string]bool{}, told: map[string]bool{}}
 	err = w.run(ctx)
 	w.log.finish()
 	if ctx.Err() != nil {
@@ -215,6 +219,7 @@ func (w *submitter) probe(ctx context.Context) error {
 		if err := w.store.take(1, dir); err != nil {
 			return err
 		}
+		w.tell(ctx, 1)
 		return nil
 	case short.Err() != nil || errors.Is(err, queue.ErrTooLarge):
 		return ctx.Err()
@@ -311,7 +316,9 @@ func (w *submitter) exchange(ctx context.Context, state queue.State) error {
 			if err := w.q.Undo(ctx, w.Search, n); err != nil {
 				return err
 			}
+			continue
 		}
+		w.tell(ctx, n)
 	}
 	for _, n := range give {
 		packed, err := queue.Pack(w.store.dir(n))
@@ -324,6 +331,20 @@ func (w *submitter) exchange(ctx context.Context, state queue.State) error {
 		state.Done[n] = true
 	}
 	return nil
+}
+
+// tell prints what a shard that is here has found, if no other shard has found it before.
+func (w *submitter) tell(ctx context.Context, shard int) {
+	m, err := shards.Read(ctx, w.store.dir(shard))
+	if err != nil {
+		return // the merge says so
+	}
+	for _, found := range m.Found {
+		if !w.told[found] && len(w.told) < mostTold {
+			w.told[found] = true
+			w.log.say("shard %d found: %s", shard, reports.Printable(found, 160))
+		}
+	}
 }
 
 // offer sees to it that each shard which is not done can be found by a worker.

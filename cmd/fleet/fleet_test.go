@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -30,6 +31,10 @@ func TestFleetIsLikeOneProcess(t *testing.T) {
 	stdout, stderr, code := b.wait(p, limit)
 	if want := b.alone(command...); stdout != want || code != 1 {
 		t.Errorf("exit status %d, %d bytes, want those of one process, %d bytes\n%s", code, len(stdout), len(want), stderr)
+	}
+	// Each way to fail is told once, when the first shard has found it, and with nothing that would change the terminal.
+	if told := regexp.MustCompile(`(?m)^lockstep: shard \d+ found: way .*\d$`).FindAllString(stderr, -1); len(told) != 3 || strings.Contains(stderr, "\x1b[31m") {
+		t.Errorf("of what shards have found, this was told: %q", told)
 	}
 	if dirs, _ := filepath.Glob(filepath.Join(out, "shard-*")); len(dirs) != 20 {
 		t.Errorf("--out has %d shards", len(dirs))

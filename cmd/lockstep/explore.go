@@ -405,6 +405,7 @@ func (f *exploreFlags) search(c *cobra.Command, s *search.Search, of search.Work
 		if errors.Is(err, search.ErrNotReproducible) {
 			err = nil // the merged search ends with it, too
 		}
+		f.found = append(f.found, r.news(f.found)...)
 		return err
 	}
 	if kept := r.keep(ctx); err == nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -149,6 +150,20 @@ func (r *explored) all() []search.Found {
 		all = append(all, r.random.Found...)
 	}
 	return search.Firsts(all)
+}
+
+// news says in a line for each way to fail what is violated, without the lines that are known.
+func (r *explored) news(known []string) (lines []string) {
+	for _, f := range r.all() {
+		line := f.Failing.String()
+		if f.Broke != "" {
+			line = "a run did not end"
+		}
+		if !slices.Contains(known, line) && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // allShared lists the violations that the reference has, too.

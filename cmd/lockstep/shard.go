@@ -20,6 +20,7 @@ import (
 type shardFlags struct {
 	shard search.Shard
 	kept  *shards.Shard // the answers, if --shard is given
+	found []string      // what the shard has found
 }
 
 func (f *shardFlags) option(c *cobra.Command) {
@@ -145,7 +146,7 @@ func (f *shardFlags) end(c *cobra.Command, out string, err error) error {
 		return err
 	}
 	if err == nil {
-		err = f.kept.Complete(c.Context())
+		err = f.kept.Complete(c.Context(), f.found)
 	}
 	if closed := f.kept.Close(); err == nil {
 		err = closed
@@ -154,6 +155,9 @@ func (f *shardFlags) end(c *cobra.Command, out string, err error) error {
 		return err
 	}
 	fmt.Fprintf(c.OutOrStdout(), "shard %v is complete: %s in %s; when all shards are complete, lockstep merge DIR... prints the result\n", f.shard, many(f.kept.Known(), "answer"), operand(out))
+	for _, found := range f.found {
+		printWrapped(c.OutOrStdout(), "found: "+found)
+	}
 	return nil
 }
 

@@ -135,13 +135,13 @@ func (s *Shard) Keep(job json.RawMessage, o workers.Outcome) error {
 	return nil
 }
 
-// Complete says that all runs of the shard have been played.
-func (s *Shard) Complete(ctx context.Context) error {
+// Complete says that all runs of the shard have been played, and what they found.
+func (s *Shard) Complete(ctx context.Context, found []string) error {
 	sum, err := sum(s.file.Name())
 	if err != nil {
 		return err
 	}
-	s.manifest.Complete, s.manifest.Answers, s.manifest.Sum = true, s.Known(), sum
+	s.manifest.Complete, s.manifest.Answers, s.manifest.Sum, s.manifest.Found = true, s.Known(), sum, found
 	return s.manifest.write(ctx, s.dir)
 }
 

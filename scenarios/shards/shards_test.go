@@ -29,7 +29,7 @@ func shard(t *testing.T, part, of int, outcomes map[string]string) (dir string) 
 			t.Fatal(err)
 		}
 	}
-	if err := s.Complete(t.Context()); err != nil {
+	if err := s.Complete(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	return dir
