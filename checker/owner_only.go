@@ -14,7 +14,8 @@ import (
 // command that compares before it acts, in one step, is not affected by a pause or a delay. So these are never to blame. A wrong clock
 // of a client is to blame if the value of the key is a date that clients write and read by their clocks. A command that asks the node for the
 // time can find that a lease is over because the node's clock is wrong: then the key has gone as if it had expired, and it is for lease
-// exclusion to say what comes of that.
+// exclusion to say what comes of that. Two leases have the same fencing token if a node has lost its counter; then a lock whose key has
+// the token for a value cannot tell them apart.
 //
 // A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still
 // exists: a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its
@@ -52,6 +53,10 @@ func ownerOnly(ix *index) []Violation {
 		if history.Client(lease) == e.By || ix.over(lease, e.At) || ix.pastEnd(lease, i) {
 			continue
 		}
+		because := []int{fault}
+		if broken == None {
+			broken, because = ix.sameToken(lease, e)
+		}
 		marked := ""
 		if history.Client(lease) != history.Client(e.Owner) {
 			marked = ", which had the token of " + e.Owner + ","
@@ -61,10 +66,31 @@ func ownerOnly(ix *index) []Violation {
 			At:         e.At,
 			What:       fmt.Sprintf("%s %s the key of %s%s on %s at %s", e.By, verb, lease, marked, e.Process, history.Seconds(e.At)),
 			Assumption: broken,
-			Events:     proof(fault, set, i),
+			Events:     proof(append(because, set, i)...),
 		})
 	}
 	return found
+}
+
+// sameToken says why the client of a command has a lease with the fencing token of another's. If that token is the value of the key, no
+// comparison can tell the two leases apart.
+func (ix *index) sameToken(label string, e history.Event) (Assumption, []int) {
+	owner := ix.Lease(label)
+	if owner == nil || owner.Fence == 0 {
+		return None, nil
+	}
+	for n := range ix.Holds {
+		if l := &ix.Holds[n]; l.Client == e.By && l.Lock == owner.Lock && l.Fence == owner.Fence {
+			first, second := owner, l
+			if l.Granted < owner.Granted {
+				first, second = l, owner
+			}
+			if broken, because := blameToken(ix, first, second); broken != None {
+				return broken, because
+			}
+		}
+	}
+	return None, nil
 }
 
 // heldKeys returns the names of the keys that the leases of a lock had when they were obtained: those that all of them had, if there are any. A

@@ -1,6 +1,9 @@
 package checker
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestOwnerOnly(t *testing.T) {
 	const c1 = `
@@ -20,6 +23,18 @@ func TestOwnerOnly(t *testing.T) {
 		0.1  n1 set c1#1 until=never
 		0.2  c1 ok acquire c1#1 until=10
 	`
+	const fenced = `
+		0    c1 invoke acquire
+		0.1  n1 set 33 key=lock:fence by=c1
+		0.1  n1 set c1#1
+		0.2  c1 ok acquire c1#1 until=10 fence=33
+	`
+	const again = `
+		12   c2 invoke acquire
+		12.1 n1 set 33 key=lock:fence by=c2
+		12.1 n1 set c2#1
+		12.2 c2 ok acquire c2#1 until=22 fence=33
+	`
 	const deleted = "c1 deleted the key of c2#1 on n1 at 15.000s"
 	testProperty(t, OwnerOnly, []verdictCase{
 		{name: "its own key", story: c1 + "3 c1 invoke release c1#1\n3.1 n1 delete c1#1"},
@@ -30,6 +45,14 @@ func TestOwnerOnly(t *testing.T) {
 		{name: "the server itself", story: c1 + "3 n1 delete c1#1 by=nobody"},
 		{name: "setting anew what has expired", story: c1 + c2},
 		{name: "a deletion by another", story: c1 + c2 + "14 c1 invoke release c1#1\n15 n1 delete c2#1 by=c1", want: []string{deleted + " [none]"}},
+		{name: "of a lease with the same fencing token, since the node has lost its counter", want: []string{"c1 deleted the key of c2#1 on n1 at 15.000s [durable nodes]"},
+			story: fenced + "5 n1 lose 33 key=lock:fence\n" + again + "15 n1 delete c2#1 by=c1"},
+		{name: "of a lease with the same fencing token, though the node has kept its counter", want: []string{"c1 deleted the key of c2#1 on n1 at 15.000s [none]"},
+			story: fenced + again + "15 n1 delete c2#1 by=c1"},
+		{name: "of a lease with another fencing token, after the node has lost its counter", want: []string{"c1 deleted the key of c2#1 on n1 at 15.000s [none]"},
+			story: fenced + "5 n1 lose 33 key=lock:fence\n" + strings.ReplaceAll(again, "33", "1") + "15 n1 delete c2#1 by=c1"},
+		{name: "a value over that of an earlier lease with the same fencing token, since the node has lost its counter", want: []string{"c2 overwrote the key of c1#1 on n1 at 12.100s [durable nodes]"},
+			story: strings.ReplaceAll(fenced, "10", "30") + "5 n1 lose 33 key=lock:fence\n" + strings.ReplaceAll(again, "n1 set c2#1", "n1 over c2#1 was=c1#1")},
 		{name: "a value over that of another", story: c1 + "3 c2 invoke acquire\n4 n1 over c2#1 was=c1#1",
 			want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}},
 		{name: "a key without an end, at the instant at which it is gone",

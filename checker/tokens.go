@@ -62,6 +62,9 @@ func blameToken(ix *index, a, b *facts.Lease) (Assumption, []int) {
 			}
 		}
 	}
+	if i := ix.HiddenCounterLost(a, b); i >= 0 {
+		return DurableNodes, []int{i}
+	}
 	p := facts.Before(ix.Promotions[ix.Groups[node]], b.GrantEvent)
 	if p >= 0 && ix.Events[p].Process == node && ix.Events[a.GrantEvent].Process != node && ix.fenceOn(node, p) < a.Fence {
 		return DurableNodes, []int{p}

@@ -62,6 +62,7 @@ type Facts struct {
 	livesAt map[place][]int       // where in Lives
 	Dues    map[int]time.Duration // by the event that set it, the deadline of a key in true time
 	Fences  map[string][]int      // changes of the counters of fencing tokens, by server
+	hidden  bool                  // no key is known to be such a counter, so that Fences has all changes of keys
 
 	Bitten  map[int]bool // the numbers of the faults that had an effect
 	Pauses  map[string][]Span
@@ -311,7 +312,8 @@ func (f *Facts) counters() func(key string) bool {
 			keys[e.Key] = true
 		}
 	}
-	return func(key string) bool { return keys[key] || len(keys) == 0 && len(tokens) > 0 }
+	f.hidden = len(keys) == 0 && len(tokens) > 0
+	return func(key string) bool { return keys[key] || f.hidden }
 }
 
 // At returns the instant of event i; for the end of a [Span] or a [Life] that nothing ends, that of the last event.

@@ -20,6 +20,7 @@ type Leases struct {
 	tokens map[string]*claim
 	sent   map[string][]string  // the tokens of a client, in the order in which it sent them
 	latest map[operation]*claim // the last lease that an operation asked for
+	taken  map[operation]taking // the key of the lock that an acquire has set, and for which lease
 	locks  map[operation]string // the name of the lock that an acquire asks for
 	count  map[string]int       // by client
 }
@@ -33,11 +34,17 @@ type operation struct {
 type claim struct {
 	operation
 	lease string
+	n     int // the lease is the n-th of its client
+}
+
+type taking struct {
+	key string
+	by  *claim
 }
 
 // NewLeases returns a Leases in which nobody has asked for anything.
 func NewLeases() *Leases {
-	return &Leases{tokens: map[string]*claim{}, sent: map[string][]string{}, latest: map[operation]*claim{}, locks: map[operation]string{}, count: map[string]int{}}
+	return &Leases{tokens: map[string]*claim{}, sent: map[string][]string{}, latest: map[operation]*claim{}, taken: map[operation]taking{}, locks: map[operation]string{}, count: map[string]int{}}
 }
 
 // Acquire notes that a client begins its acquire number id, of the lock with a name.
@@ -180,16 +187,32 @@ func (l *Leases) Set(client string, id int, takes Taking, key string, values ...
 	}
 	switch {
 	case a != nil && (a.operation == op || a.client != client || id == 0):
+		if a.operation == op && (takes != TakesNothing || key == l.locks[op]) {
+			l.take(op, key, a)
+		}
 		return a.lease, value
 	case a != nil || takes == TakesAlways || takes == TakesInAcquire && id != 0,
 		takes == TakesNumbered && named(key, l.locks[op]):
-		lease = l.Asked(client, id)
-		if a == nil && len(values) == 1 && len(values[0]) >= TokenLength {
-			l.tokens[values[0]] = l.latest[op] // a script has drawn it
+		mine := l.asked(op)
+		if takes != TakesNothing {
+			l.take(op, key, mine)
 		}
-		return lease, value
+		if a == nil && len(values) == 1 && len(values[0]) >= TokenLength {
+			l.tokens[values[0]] = mine // a script has drawn it
+		}
+		return mine.lease, value
 	}
 	return "", ""
+}
+
+// take notes that an acquire has set a key of the lock for a lease. If it sets keys of several names, the one with just the name of the lock
+// counts, or else the first; if it sets one several times, the lease counts that it asked for last.
+func (l *Leases) take(op operation, key string, a *claim) {
+	lock, was := l.locks[op], l.taken[op]
+	if !named(key, lock) || was.by != nil && (key == was.key && a.n < was.by.n || key != was.key && key != lock) {
+		return
+	}
+	l.taken[op] = taking{key, a}
 }
 
 // named reports whether a key is that of a lock: it is the name of the lock, perhaps in braces and after a prefix. A letter or a digit
@@ -200,19 +223,25 @@ func named(key, lock string) bool {
 	return lock != "" && ok && !unicode.IsLetter(last) && !unicode.IsDigit(last)
 }
 
-// Asked returns the lease that a client asked for last during its acquire number id. If the client has sent no token of its own,
+// Asked returns the lease that a client asked for during its acquire number id: the one for which it has set the key of the lock, or else the
+// last. What it sends beside the token, such as a description of the owner for a log, asks for nothing. If the client has sent no token of its own,
 // the lease is named now.
-func (l *Leases) Asked(client string, id int) string {
-	op := operation{client, id}
+func (l *Leases) Asked(client string, id int) string { return l.asked(operation{client, id}).lease }
+
+func (l *Leases) asked(op operation) *claim {
+	if a := l.taken[op].by; a != nil {
+		return a
+	}
 	if l.latest[op] == nil {
 		l.ask(op)
 	}
-	return l.latest[op].lease
+	return l.latest[op]
 }
 
 func (l *Leases) ask(op operation) *claim {
 	l.count[op.client]++
-	a := &claim{op, fmt.Sprintf("%s#%d", op.client, l.count[op.client])}
+	n := l.count[op.client]
+	a := &claim{op, fmt.Sprintf("%s#%d", op.client, n), n}
 	l.latest[op] = a
 	return a
 }

@@ -50,6 +50,57 @@ func TestLeases(t *testing.T) {
 			l.Set("c1", 1, TakesNumbered, "job", "1234567890123456")
 			return l.Send("c1", 0, "1234567890123456")
 		}, "c1#1"},
+		{"handed out, if a description was sent after the token", func(l *Leases) string {
+			l.Acquire("c1", 1, "job")
+			l.Send("c1", 1, x)
+			l.Set("c1", 1, TakesAlways, "locks:{job}", x)
+			l.Send("c1", 1, z)
+			return l.Asked("c1", 1)
+		}, "c1#1"},
+		{"handed out, if a description was set in a key of its own", func(l *Leases) string {
+			l.Acquire("c1", 1, "job")
+			l.Send("c1", 1, x)
+			l.Set("c1", 1, TakesAlways, "job", x)
+			l.Send("c1", 1, z)
+			l.Set("c1", 1, TakesAlways, "info:{job}", z)
+			return l.Asked("c1", 1)
+		}, "c1#1"},
+		{"handed out, if a description was set before the key of the lock", func(l *Leases) string {
+			l.Acquire("c1", 1, "job")
+			l.Send("c1", 1, z)
+			l.Set("c1", 1, TakesAlways, "info:{job}", z)
+			l.Send("c1", 1, x)
+			l.Set("c1", 1, TakesAlways, "job", x)
+			return l.Asked("c1", 1)
+		}, "c1#2"},
+		{"handed out, if a script has swapped the value of another, a part of which was sent as well", func(l *Leases) string {
+			l.Acquire("c1", 1, "job")
+			l.Send("c1", 1, x)
+			l.Send("c1", 1, z)
+			l.Set("c1", 1, TakesNothing, "job", x)
+			return l.Asked("c1", 1)
+		}, "c1#1"},
+		{"handed out, if the value is the same for all, and a description was sent", func(l *Leases) string {
+			l.Acquire("c1", 1, "job")
+			l.Set("c1", 1, TakesAlways, "job", "1")
+			l.Send("c1", 1, z)
+			return l.Asked("c1", 1)
+		}, "c1#1"},
+		{"handed out at the second try, though a key of the first is set last", func(l *Leases) string {
+			l.Acquire("c1", 1, "job")
+			l.Send("c1", 1, x)
+			l.Send("c1", 1, z)
+			l.Set("c1", 1, TakesAlways, "job", z)
+			l.Set("c1", 1, TakesAlways, "job", x)
+			return l.Asked("c1", 1)
+		}, "c1#2"},
+		{"handed out, if no key has the name of the lock", func(l *Leases) string {
+			l.Acquire("c1", 1, "job")
+			l.Send("c1", 1, x)
+			l.Set("c1", 1, TakesAlways, "other", x)
+			l.Send("c1", 1, z)
+			return l.Asked("c1", 1)
+		}, "c1#2"},
 		{"a hash with a token in it", func(l *Leases) string {
 			l.Send("c1", 1, x)
 			return set(l, "c1", 1, TakesNothing, "owner", x, "count", "1")

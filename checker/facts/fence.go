@@ -29,3 +29,18 @@ func (f *Facts) TimeSetBack(a, b *Lease) int {
 	}
 	return -1
 }
+
+// HiddenCounterLost returns the restart with an empty disk after which the node that granted b had no counter of fencing tokens, if a was
+// granted before it. It is for a counter that the history does not show, such as a field of a hash. It returns -1 if there was none.
+func (f *Facts) HiddenCounterLost(a, b *Lease) int {
+	node := f.Events[b.GrantEvent].Process
+	if !a.GrantSeen || !b.GrantSeen || !f.hidden {
+		return -1
+	}
+	for i := a.GrantEvent; i < b.GrantEvent; i++ {
+		if r, ok := f.Events[i].Fault().(history.Restart); ok && r.Process == node && r.Empty {
+			return i
+		}
+	}
+	return -1
+}
