@@ -47,16 +47,24 @@ func findAnswer(name, lock string) (*script.Scenario, error) {
 func (a Answer) run() script.Section { return a.Page.Runs[0] }
 
 // right plays the run with the lock that it names, which is right.
-func (a Answer) right() (*history.History, error) {
+func (a Answer) right() (*play.Outcome, error) {
 	build, err := clients.Find(a.run().Lock)
 	if err != nil {
 		return nil, err
 	}
-	o, err := play.Simulate(a.Page, a.run(), build, 0)
-	if err != nil {
-		return nil, err
+	return play.Simulate(a.Page, a.run(), amongOthers(build), 0)
+}
+
+// wrong says in a sentence how an outcome differs from that of a right lock; empty if it does not. A must of an answer is a state that the right
+// lock does not reach.
+func wrong(right, got *play.Outcome) string {
+	for _, must := range right.Run.Musts {
+		missed := func(unmet string) bool { return strings.HasPrefix(unmet, "must "+must.String()+":") }
+		if slices.ContainsFunc(right.Result.Unmet, missed) && !slices.ContainsFunc(got.Result.Unmet, missed) {
+			return fmt.Sprintf("In this run %s. With a right lock that does not occur.", must)
+		}
 	}
-	return o.History, nil
+	return differ(right.History, got.History)
 }
 
 // differ says in a sentence how a run differs from that of a right lock; empty if it does not.
@@ -127,18 +135,23 @@ func differInOperations(right, got *history.History) string {
 }
 
 // causes are the words in the errors of go-redis that the answers bring about.
-var causes = []string{"timeout", "deadline", "refused", "reset by peer", "EOF", "closed", "NOREPLICAS"}
+var causes = []string{"timeout", "deadline", "refused", "reset by peer", "EOF", "closed", "canceled", "NOREPLICAS", "EXECABORT"}
 
 // sentinel is the error by which a lock says that an operation did not happen; empty if there is none.
 func sentinel(e operation) string {
 	if e.Kind != history.Fail {
 		return ""
 	}
-	for name, err := range map[string]error{
-		"clients.ErrNotHeld": clients.ErrNotHeld, "clients.ErrNotAcquired": clients.ErrNotAcquired, "clients.ErrNotExtended": clients.ErrNotExtended,
-	} {
-		if strings.Contains(e.Error, err.Error()) {
-			return name
+	all := []struct {
+		name string
+		err  error
+	}{{"clients.ErrNotAcquired", clients.ErrNotAcquired}, {"clients.ErrNotHeld", clients.ErrNotHeld}, {"clients.ErrNotExtended", clients.ErrNotExtended}}
+	if e.Op != history.Acquire { // an Acquire may wrap that of its clean-up as well
+		slices.Reverse(all)
+	}
+	for _, s := range all {
+		if strings.Contains(e.Error, s.err.Error()) {
+			return s.name
 		}
 	}
 	return e.Error
@@ -242,13 +255,26 @@ func keysOf(h *history.History) []key {
 	return all
 }
 
-// differInKeys compares the keys that a right lock sets.
+// differInKeys compares the keys that a right lock sets. After an error that leaves it open whether the key is set, a client may give it back.
 func differInKeys(right, got *history.History) string {
 	have := keysOf(got)
+	tries, unknown := map[string]int{}, map[string]bool{} // by clients, and by leases
+	for _, e := range right.Events {
+		switch {
+		case e.Op != history.Acquire:
+		case e.Kind == history.Invoke:
+			tries[e.Process]++
+		case e.Kind == history.Info && e.EndsOperation():
+			unknown[fmt.Sprintf("%s#%d", e.Process, tries[e.Process])] = true
+		}
+	}
 	for _, w := range keysOf(right) {
 		i := slices.IndexFunc(have, func(k key) bool { return k.node == w.node && k.name == w.name && k.lease == w.lease })
 		if i < 0 {
 			return fmt.Sprintf("A right lock sets %s, and this one has not set it.", w)
+		}
+		if n := len(w.changes); unknown[w.lease] && len(have[i].changes) > n && have[i].changes[n].op == history.Delete {
+			have[i].changes = have[i].changes[:n]
 		}
 		if text := w.differ(have[i]); text != "" {
 			return strings.ToUpper(text[:1]) + text[1:]
@@ -269,6 +295,8 @@ func (k key) differ(other key) string {
 		switch {
 		case i == len(other.changes):
 			return fmt.Sprintf("%s is still there, and should %s.", k, want.should())
+		case want.op == history.Delete && other.changes[i].op == history.Expire && (want.age-other.changes[i].age).Abs() <= late:
+			// It expired just before it was deleted.
 		case want.op != other.changes[i].op, want.op == history.Delete && (want.age-other.changes[i].age).Abs() > late:
 			return fmt.Sprintf("%s %s, and should %s.", k, other.changes[i].did(), want.should())
 		case (want.ttl - other.changes[i].ttl).Abs() > tolerance:

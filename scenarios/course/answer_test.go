@@ -30,10 +30,10 @@ func TestAnswersOfRightLocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text := differ(h, again); text != "" {
+			if text := wrong(h, again); text != "" {
 				t.Errorf("%s: %s", a.Page.Name, text)
 			}
-			if len(operations(h)) == 0 {
+			if len(operations(h.History)) == 0 {
 				t.Errorf("%s asks for nothing", a.Page.Name)
 			}
 		}

@@ -57,7 +57,7 @@ const lockFile = "lock.go"
 func Played(t *testing.T, e *Exercise, file string, newLock clients.New) *Grade {
 	t.Helper()
 	// The clients are never guests: these would have to be compiled, which takes longer than all the rest.
-	outcomes := scenarios.Played(t, newLock, e.pages(), scenarios.Like(e.Like), scenarios.Guests(scenarios.GuestsNever), scenarios.Limit(longestRun))
+	outcomes := scenarios.Played(t, amongOthers(newLock), e.pages(), scenarios.Like(e.Like), scenarios.Guests(scenarios.GuestsNever), scenarios.Limit(longestRun))
 	if outcomes == nil {
 		return nil
 	}
@@ -121,7 +121,7 @@ func newGrade(e *Exercise, outcomes []*play.Outcome, void string) (*Grade, error
 			if err != nil {
 				return nil, err
 			}
-			r.What = differ(right, r.Outcome.History)
+			r.What = wrong(right, r.Outcome)
 		}
 		g.Rows = append(g.Rows, r)
 	}

@@ -1,0 +1,72 @@
+package course
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"lockstep/clients"
+	"lockstep/scenarios/play"
+)
+
+// Other programs may use the key of the lock, and not as the lock of the exercise does. In an answer a client is one of these programs if it asks
+// for a lock with one of these names.
+const (
+	withoutTTL = "no-ttl" // sets the key of the lock, unless it exists, without a TTL
+	longer     = "longer" // sets the key of the lock, unless it exists, to the last value that it has seen there, and one more character
+)
+
+// amongOthers returns the lock of build, which is another program's if it has such a name.
+func amongOthers(build clients.New) clients.New {
+	return func(env clients.Env) clients.Locker {
+		l := &mixed{Locker: build(env), node: env.Nodes[0]}
+		if c, ok := l.Locker.(io.Closer); ok {
+			return &closed{l, c}
+		}
+		return l
+	}
+}
+
+// mixed is a lock that may be another program's.
+type mixed struct {
+	clients.Locker
+	node *redis.Client
+	seen string // the last value of the key; for longer
+}
+
+// closed is a lock that has something to close.
+type closed struct {
+	*mixed
+	io.Closer
+}
+
+func (l *mixed) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	if name != withoutTTL && name != longer {
+		return l.Locker.Acquire(ctx, name, ttl)
+	}
+	value := l.seen + "0"
+	if name == withoutTTL {
+		value, ttl = "another program's", 0
+	}
+	ok, err := l.node.SetNX(ctx, play.LockName, value, ttl).Result()
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		l.seen, err = l.node.Get(ctx, play.LockName).Result()
+		if errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		return nil, errors.Join(clients.ErrNotAcquired, err)
+	}
+	return otherLease{}, nil
+}
+
+// otherLease is the lease of another program, which does not give it back.
+type otherLease struct{}
+
+func (otherLease) Until() time.Time              { return time.Time{} }
+func (otherLease) Release(context.Context) error { return nil }
