@@ -17,6 +17,7 @@ import (
 
 // An Answer is a simple run, in which a lock must not differ from a right one in what its operations return, when its leases end, and what
 // becomes of its keys. It is a scenario file, whose title says what is required; the run is the one for the lock that the exercise is like.
+// A client may be another program there, if it asks for a lock with a special name, and a must is a state that a right lock does not reach.
 // Stories do not find mistakes that violate no property, such as clients.ErrNotHeld where nobody knows whether the key is still there.
 type Answer struct {
 	Page   *script.Scenario
@@ -308,6 +309,9 @@ func (k key) differ(other key) string {
 	}
 	return ""
 }
+
+// isOtherTTL reports whether a sentence of [key.differ] is about a key with another TTL than the right one.
+func isOtherTTL(text string) bool { return strings.Contains(text, ", and should have got ") }
 
 func lasting(ttl time.Duration) string {
 	if ttl == history.NoEnd {

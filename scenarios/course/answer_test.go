@@ -11,6 +11,7 @@ import (
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
+	"lockstep/sim/workers"
 )
 
 // A right lock does not differ from itself in any answer, and each answer has an operation to compare.
@@ -78,8 +79,8 @@ func TestDiffer(t *testing.T) {
 			"The key of c1#1 on n1 got a TTL of 11s, and should have got a TTL of 10s."},
 		{"no TTL", []func(*history.Event){same, func(e *history.Event) { e.Until = history.NoEnd }},
 			"The key of c1#1 on n1 got no TTL, and should have got a TTL of 10s."},
-		{"expired", []func(*history.Event){same, same, same, same, func(e *history.Event) { e.Op = history.Expire }},
-			"The key of c1#1 on n1 expired 3s after it was set, and should have been deleted 3s after it was set."},
+		{"expired", []func(*history.Event){same, same, same, same, func(e *history.Event) { e.Op = history.Expire; e.At += second }},
+			"The key of c1#1 on n1 expired 4s after it was set, and should have been deleted 3s after it was set."},
 		{"deleted late", []func(*history.Event){same, same, same, same, func(e *history.Event) { e.At += second }},
 			"The key of c1#1 on n1 was deleted 4s after it was set, and should have been deleted 3s after it was set."},
 	} {
@@ -155,10 +156,92 @@ func TestDiffer(t *testing.T) {
 	if got, want := differ(none, ok()), "A right lock does not set the key of c1#1 on n1, and this one has set it."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	// A key that expires just before it would have been deleted is as good as deleted.
+	late := ok()
+	late.Events[4].Op, late.Events[4].At = history.Expire, late.Events[4].At+50*time.Millisecond
+	if got := differ(ok(), late); got != "" {
+		t.Error(got)
+	}
+	// After an error that leaves it open whether the key is set, a client may give it back.
+	open, back := ok(), ok()
+	for _, h := range []*history.History{open, back} {
+		h.Events[2].Kind, h.Events[2].Error, h.Events[2].Lease, h.Events[2].Until = history.Info, "EOF", "", 0
+	}
+	open.Events = slices.Delete(open.Events, 4, 5)
+	if got := differ(open, back); got != "" {
+		t.Error(got)
+	}
+	back.Events[4].Op = history.Retime
+	if got, want := differ(open, back), "The key of c1#1 on n1 got another TTL 3s after it was set, and should not have been changed after that."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// The error of an Acquire may wrap that of its clean-up.
+	both, refusal := ok(), ok()
+	for _, h := range []*history.History{both, refusal} {
+		h.Events[2].Kind, h.Events[2].Error, h.Events[2].Lease, h.Events[2].Until = history.Fail, clients.ErrNotAcquired.Error(), "", 0
+	}
+	both.Events[2].Error += ": " + clients.ErrNotHeld.Error()
+	if got := differ(refusal, both); got != "" {
+		t.Error(got)
+	}
 	short := ok()
 	short.Events = short.Events[:3]
 	if got, want := differ(ok(), short), "The release of c1 did not return."; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A must of an answer is a state that the right lock does not reach.
+func TestWrong(t *testing.T) {
+	play.QuietRedis()
+	a := Answer{}
+	var err error
+	if a.Page, err = findAnswer("acquire-tokens", "single"); err != nil {
+		t.Fatal(err)
+	}
+	right, err := a.right()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := wrong(right, right); got != "" {
+		t.Error(got)
+	}
+	o, err := play.Simulate(a.Page, a.run(), clients.NewFixed, 0) // which has one token for all
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := wrong(right, o), "In this run c1 and c2 draw the same token. With a right lock that does not occur."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A line says why runs did not end, and where.
+func TestStopped(t *testing.T) {
+	e := &Exercise{Hole: "set", Folder: "1-expiry", Stuck: "Do not wait."}
+	ended := &play.Outcome{}
+	never := func(reason string, blocked ...string) *play.Outcome {
+		return &play.Outcome{Report: &workers.Report{Reason: reason, Blocked: blocked}}
+	}
+	skipped := never("not run: the three runs before did not end")
+	skipped.NotRun = true
+	for _, c := range []struct {
+		outcomes []*play.Outcome
+		want     string
+	}{
+		{[]*play.Outcome{ended, ended}, ""},
+		{[]*play.Outcome{never("panic: todo", "goroutine 20 failed in expiry.(*lock).set (lock.go:34)"), skipped},
+			"Your set panicked: todo (1-expiry/lock.go:34). No run could be played."},
+		{[]*play.Outcome{ended, never("panic: refused"), ended}, "Your set panicked: refused. 1 of 3 runs could not be played."},
+		{[]*play.Outcome{never("the world did not go quiet within 5s: a goroutine spins", "goroutine 20 is runnable in sync.clock (clock.go:3)")},
+			"Your set does not return: it loops without end. No run could be played. Do not wait."},
+		{[]*play.Outcome{never("goroutines left behind", "goroutine 20 waits (select) in expiry.(*lock).set (lock.go:34)")},
+			"Your set, or a goroutine of it, does not end: it waits for something that never comes (1-expiry/lock.go:34). No run could be played. Do not wait."},
+		{[]*play.Outcome{never("the worker exited: exit status 0")}, "Your set ended the program: exit status 0. No run could be played."},
+		{[]*play.Outcome{never("it is too late")}, "A run with your set did not end: it is too late. No run could be played. Do not wait."},
+	} {
+		if got := e.stopped(c.outcomes); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
 

@@ -164,7 +164,7 @@ func TestExercises(t *testing.T) {
 			t.Errorf("%s has %d points, want 100", e.Folder, e.Most())
 		}
 	}
-	const good = "exercise: A\nlike: single\nfile: Release\nwith: given.Acquire\nidea:\n  x\ntask:\n  x\nstory: release-race/single 40 owner only\n  x\nrest: 30\n"
+	const good = "exercise: A\nlike: single\nfile: Release\nwith: given.Acquire\nidea:\n  x\ntask:\n  x\nstory: release-race/single 40 owner only\n  x\nrest: 30\nkind: a lock\n"
 	for _, c := range []struct{ old, new, want string }{
 		{"like: single", "like: singel", "scenarios/course/exercises/1-a.txt:2: "},
 		{"release-race/single", "release-rice/single", "scenarios/course/exercises/1-a.txt:9: unknown scenario"},

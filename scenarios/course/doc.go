@@ -5,6 +5,7 @@
 //
 //	exercise: TITLE
 //	like: LOCK            the lock with which the student's is compared; see scenarios.Like
+//	kind: WORDS           what that lock is, as in a lock on one node
 //	file: FUNCTION        what the student writes in lock.go
 //	with: FUNCTIONS       of package given, which a solution may use
 //	idea:                 what the exercise is about
@@ -12,6 +13,8 @@
 //	story: RUN POINTS PROPERTY   a run of the catalogue that has points of its own, and below it a hint for a lock that violates
 //	                             the property in it; several properties are separated by commas
 //	hint: PROPERTY               a hint for other violations of the property
+//	ttl:                         a hint for a lock whose keys have another TTL than those of a right lock
+//	stuck:                       a hint for a function that does not return
 //	answer: NAME POINTS          a file in the directory answers; see [Answer]
 //	rest: POINTS                 the points for all runs
 //

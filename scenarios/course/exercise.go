@@ -22,13 +22,16 @@ type Exercise struct {
 	Folder  string // in the lab, such as 2-release
 	Title   string
 	Like    string
+	Kind    string   // what Like is, in words
 	Hole    string   // the function that the student writes
 	With    []string // the functions of package given that a solution may use
 	Idea    string
 	Task    []string // its paragraphs
 	Stories []Story
 	Answers []Answer
-	Rest    int // points for all runs
+	Rest    int    // points for all runs
+	TTL     string // a hint for a key with another TTL than the right one
+	Stuck   string // a hint for a function that does not return
 	// Hints are for violations that the hint of no story explains.
 	Hints map[checker.Property]string
 }
@@ -88,12 +91,15 @@ var (
 	rules = []fields.Rule{
 		{Name: "exercise", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "like", Shape: fields.Line, Least: 1, Most: 1},
+		{Name: "kind", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "file", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "with", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "idea", Shape: fields.Paragraph, Least: 1, Most: 1},
 		{Name: "task", Shape: fields.Paragraphs, Least: 1, Most: 1},
 		{Name: "story", Shape: fields.Titled, Least: 1, Most: 10},
 		{Name: "hint", Shape: fields.Titled, Least: 0, Most: 10},
+		{Name: "ttl", Shape: fields.Paragraph, Least: 0, Most: 1},
+		{Name: "stuck", Shape: fields.Paragraph, Least: 0, Most: 1},
 		{Name: "answer", Shape: fields.Line, Least: 0, Most: 10},
 		{Name: "rest", Shape: fields.Line, Least: 1, Most: 1},
 	}
@@ -137,8 +143,14 @@ func parse(name string, data []byte) (*Exercise, error) {
 	}
 	number, _ := strconv.Atoi(m[1]) // a digit
 	e := &Exercise{
-		Number: number, Folder: strings.TrimSuffix(base, ".txt"), Title: f.Value("exercise"), Like: f.Value("like"), Hole: f.Value("file"),
+		Number: number, Folder: strings.TrimSuffix(base, ".txt"), Title: f.Value("exercise"), Like: f.Value("like"), Kind: f.Value("kind"), Hole: f.Value("file"),
 		Idea: f.Text("idea"), Task: f.Paragraphs("task"), Hints: map[checker.Property]string{},
+	}
+	for _, h := range f.All("ttl") {
+		e.TTL = h.Text[0]
+	}
+	for _, h := range f.All("stuck") {
+		e.Stuck = h.Text[0]
 	}
 	for name := range strings.FieldsSeq(f.Value("with")) {
 		e.With = append(e.With, strings.TrimPrefix(name, "given."))

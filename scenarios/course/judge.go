@@ -3,6 +3,7 @@ package course
 import (
 	"flag"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,7 @@ func Played(t *testing.T, e *Exercise, file string, newLock clients.New) *Grade 
 // A Grade is what a lock got for an exercise.
 type Grade struct {
 	Exercise *Exercise
+	Stopped  string // what the function does instead of returning, if it does not; empty if it does
 	Void     string // why there are no points, whatever the runs show; empty if the runs decide
 	Rows     []Row  // one for each story, one for all runs, and one for each answer
 }
@@ -102,7 +104,7 @@ func (g *Grade) Points() int {
 
 // newGrade counts the points. Without outcomes there must be a reason.
 func newGrade(e *Exercise, outcomes []*play.Outcome, void string) (*Grade, error) {
-	g := &Grade{Exercise: e, Void: void}
+	g := &Grade{Exercise: e, Void: void, Stopped: e.stopped(outcomes)}
 	catalogue, answers := outcomes, outcomes
 	if len(outcomes) > 0 { // those of the answers come last
 		n := len(outcomes) - len(e.Answers)
@@ -114,16 +116,28 @@ func newGrade(e *Exercise, outcomes []*play.Outcome, void string) (*Grade, error
 		g.Rows = append(g.Rows, r)
 	}
 	g.Rows = append(g.Rows, e.all(catalogue))
+	otherTTL := false
 	for _, a := range e.Answers {
 		r := played(a.Page.Name+"/"+a.run().ID(), a.Page.Title, a.Points, answers)
-		if r.Outcome != nil && r.Outcome.History != nil {
+		if r.Outcome != nil && r.Outcome.Report == nil {
 			right, err := a.right()
 			if err != nil {
 				return nil, err
 			}
 			r.What = wrong(right, r.Outcome)
 		}
+		switch {
+		case isOtherTTL(r.What):
+			otherTTL, r.Hint = true, e.TTL
+		case r.Outcome != nil && r.Outcome.Report != nil:
+			r.Hint = e.hint(r.Outcome, Story{})
+		}
 		g.Rows = append(g.Rows, r)
+	}
+	for i, r := range g.Rows[:len(e.Stories)+1] {
+		if otherTTL && e.TTL != "" && r.Hint != "" && !slices.ContainsFunc(e.Stories, func(s Story) bool { return s.Hint == r.Hint }) {
+			g.Rows[i].Hint = e.TTL + " " + r.Hint // the most likely cause comes first
+		}
 	}
 	said := map[string]string{} // by what happened, the row that says it
 	for i := range g.Rows {
@@ -153,7 +167,12 @@ func played(name, title string, points int, outcomes []*play.Outcome) Row {
 
 // hint returns the hint for a run that breaks a property: that of the story if it is about the property, otherwise that of the exercise.
 func (e *Exercise) hint(o *play.Outcome, s Story) string {
-	if o == nil || o.Standing() != play.Broke {
+	switch {
+	case o == nil:
+		return ""
+	case o.Standing() == play.Failed && !o.NotRun && waits(o.Report.Reason):
+		return e.Stuck
+	case o.Standing() != play.Broke:
 		return ""
 	}
 	for _, b := range o.Broken() {
@@ -178,7 +197,7 @@ func (e *Exercise) all(outcomes []*play.Outcome) Row {
 			failing, names = append(failing, o), append(names, o.Name())
 		}
 	}
-	r := Row{Name: "all runs", Most: e.Rest, Title: "All runs for a lock of this kind, including those above."}
+	r := Row{Name: "all runs", Most: e.Rest, Title: "All runs of the catalogue for " + e.Kind + ", including those above."}
 	if len(failing) == 0 {
 		return r
 	}
@@ -211,6 +230,60 @@ func unsolved(o *play.Outcome) bool {
 		}
 	}
 	return false
+}
+
+// lineOfLock matches a line of the student's file in a stack.
+var lineOfLock = regexp.MustCompile(`\b` + regexp.QuoteMeta(lockFile) + `:(\d+)`)
+
+// waits reports whether a run did not end because a function did not return.
+func waits(reason string) bool {
+	return !strings.HasPrefix(reason, "panic: ") && !strings.HasPrefix(reason, "fatal error: ") && !strings.HasPrefix(reason, "the worker ")
+}
+
+// stopped says in a line why runs did not end; empty if all did.
+func (e *Exercise) stopped(outcomes []*play.Outcome) string {
+	var first *play.Outcome
+	n := 0
+	for _, o := range outcomes {
+		if o.Report == nil {
+			continue
+		}
+		n++
+		if first == nil && !o.NotRun {
+			first = o
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	why, _, _ := strings.Cut(strings.TrimSpace(first.Report.Reason), "\n")
+	kind, what, _ := strings.Cut(why, ": ")
+	text := "Your " + e.Hole
+	switch {
+	case kind == "panic":
+		text += " panicked: " + strings.TrimSuffix(what, ".")
+	case kind == "fatal error", kind == "the worker exited":
+		text += " ended the program: " + what
+	case strings.Contains(why, "spins"):
+		text += " does not return: it loops without end"
+	case strings.Contains(why, "left behind"), strings.Contains(why, "mutex"):
+		text += ", or a goroutine of it, does not end: it waits for something that never comes"
+	default:
+		text = "A run with your " + e.Hole + " did not end: " + why
+	}
+	if m := lineOfLock.FindStringSubmatch(strings.Join(append(slices.Clone(first.Report.Blocked), first.Report.Stacks), "\n")); m != nil {
+		text += fmt.Sprintf(" (%s/%s:%s)", e.Folder, lockFile, m[1])
+	}
+	text += "."
+	if n == len(outcomes) {
+		text += " No run could be played."
+	} else {
+		text += fmt.Sprintf(" %d of %d runs could not be played.", n, len(outcomes))
+	}
+	if waits(why) && e.Stuck != "" {
+		text += " " + e.Stuck
+	}
+	return text
 }
 
 // happened says in a sentence or two what went wrong in a run; empty if nothing did.

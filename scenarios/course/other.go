@@ -22,7 +22,10 @@ const (
 // amongOthers returns the lock of build, which is another program's if it has such a name.
 func amongOthers(build clients.New) clients.New {
 	return func(env clients.Env) clients.Locker {
-		l := &mixed{Locker: build(env), node: env.Nodes[0]}
+		l := &mixed{Locker: build(env), env: env}
+		if l.Locker == nil {
+			panic("the function New of the lock returned nil; it must return a clients.Locker")
+		}
 		if c, ok := l.Locker.(io.Closer); ok {
 			return &closed{l, c}
 		}
@@ -33,7 +36,7 @@ func amongOthers(build clients.New) clients.New {
 // mixed is a lock that may be another program's.
 type mixed struct {
 	clients.Locker
-	node *redis.Client
+	env  clients.Env
 	seen string // the last value of the key; for longer
 }
 
@@ -47,16 +50,17 @@ func (l *mixed) Acquire(ctx context.Context, name string, ttl time.Duration) (cl
 	if name != withoutTTL && name != longer {
 		return l.Locker.Acquire(ctx, name, ttl)
 	}
+	node := l.env.Nodes[0]
 	value := l.seen + "0"
 	if name == withoutTTL {
 		value, ttl = "another program's", 0
 	}
-	ok, err := l.node.SetNX(ctx, play.LockName, value, ttl).Result()
+	ok, err := node.SetNX(ctx, play.LockName, value, ttl).Result()
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		l.seen, err = l.node.Get(ctx, play.LockName).Result()
+		l.seen, err = node.Get(ctx, play.LockName).Result()
 		if errors.Is(err, redis.Nil) {
 			err = nil
 		}

@@ -27,6 +27,9 @@ func (g *Grade) Report() string {
 		fmt.Fprintf(&b, "\n%s\n", wrap(g.Void, 0))
 		return b.String()
 	}
+	if g.Stopped != "" {
+		fmt.Fprintf(&b, "\n%s\n", wrap(g.Stopped, 0))
+	}
 	for _, r := range g.Rows {
 		fmt.Fprintf(&b, "\n%3d of %d  %s\n%s\n", r.Points, r.Most, r.Name, wrap(r.Title, 11))
 		for _, text := range r.Texts() {
@@ -99,8 +102,11 @@ func (g *Grade) Result() Result {
 		if r.Points < r.Most {
 			t.Status = "failed"
 		}
-		if g.Void != "" {
+		switch {
+		case g.Void != "":
 			t.Output = g.Void
+		case g.Stopped != "" && r.Points < r.Most:
+			t.Output = g.Stopped + "\n" + t.Output
 		}
 		all.Tests = append(all.Tests, t)
 	}

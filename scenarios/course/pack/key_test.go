@@ -11,24 +11,36 @@ import (
 	expiryLooksFirst "lockstep/scenarios/course/pack/key/1-expiry/looks-first"
 	expiryNoTtl "lockstep/scenarios/course/pack/key/1-expiry/no-ttl"
 	expiryOverwrites "lockstep/scenarios/course/pack/key/1-expiry/overwrites"
+	expiryOwnCtx "lockstep/scenarios/course/pack/key/1-expiry/own-ctx"
+	expiryRepairs "lockstep/scenarios/course/pack/key/1-expiry/repairs"
+	expiryRetries "lockstep/scenarios/course/pack/key/1-expiry/retries"
 	expiryRight "lockstep/scenarios/course/pack/key/1-expiry/right"
 	expirySeconds "lockstep/scenarios/course/pack/key/1-expiry/seconds"
+	expiryTransaction "lockstep/scenarios/course/pack/key/1-expiry/transaction"
 	expiryTwoCommands "lockstep/scenarios/course/pack/key/1-expiry/two-commands"
 	releaseAnyError "lockstep/scenarios/course/pack/key/2-release/any-error"
 	releaseByClock "lockstep/scenarios/course/pack/key/2-release/by-clock"
 	releaseDel "lockstep/scenarios/course/pack/key/2-release/del"
+	releaseEndedCtx "lockstep/scenarios/course/pack/key/2-release/ended-ctx"
+	releaseFinds "lockstep/scenarios/course/pack/key/2-release/finds"
 	releaseGetThenDel "lockstep/scenarios/course/pack/key/2-release/get-then-del"
 	releaseIgnoresAnswer "lockstep/scenarios/course/pack/key/2-release/ignores-answer"
 	releaseMulti "lockstep/scenarios/course/pack/key/2-release/multi"
 	releaseNothing "lockstep/scenarios/course/pack/key/2-release/nothing"
+	releaseRetries "lockstep/scenarios/course/pack/key/2-release/retries"
 	releaseRight "lockstep/scenarios/course/pack/key/2-release/right"
+	deadlineCleanUpError "lockstep/scenarios/course/pack/key/3-deadline/clean-up-error"
+	deadlineClockToken "lockstep/scenarios/course/pack/key/3-deadline/clock-token"
 	deadlineEndedCtx "lockstep/scenarios/course/pack/key/3-deadline/ended-ctx"
 	deadlineFromTheAnswer "lockstep/scenarios/course/pack/key/3-deadline/from-the-answer"
+	deadlineGetThenDel "lockstep/scenarios/course/pack/key/3-deadline/get-then-del"
 	deadlineKeepsKey "lockstep/scenarios/course/pack/key/3-deadline/keeps-key"
 	deadlineNoCheck "lockstep/scenarios/course/pack/key/3-deadline/no-check"
 	deadlineNoEnd "lockstep/scenarios/course/pack/key/3-deadline/no-end"
 	deadlinePackageTime "lockstep/scenarios/course/pack/key/3-deadline/package-time"
+	deadlineRetries "lockstep/scenarios/course/pack/key/3-deadline/retries"
 	deadlineRight "lockstep/scenarios/course/pack/key/3-deadline/right"
+	deadlineSmallToken "lockstep/scenarios/course/pack/key/3-deadline/small-token"
 	deadlineWallClock "lockstep/scenarios/course/pack/key/3-deadline/wall-clock"
 	redlockChecksTtl "lockstep/scenarios/course/pack/key/4-redlock/checks-ttl"
 	redlockFromTheAnswer "lockstep/scenarios/course/pack/key/4-redlock/from-the-answer"
@@ -61,6 +73,10 @@ import (
 // solutions are the locks of the key, by the folders of their exercises.
 var solutions = map[string]map[string]clients.New{
 	"1-expiry": {
+		"own-ctx":         expiryOwnCtx.New,
+		"transaction":     expiryTransaction.New,
+		"repairs":         expiryRepairs.New,
+		"retries":         expiryRetries.New,
 		"any-error":       expiryAnyError.New,
 		"right":           expiryRight.New,
 		"ignores-refusal": expiryIgnoresRefusal.New,
@@ -71,6 +87,9 @@ var solutions = map[string]map[string]clients.New{
 		"two-commands":    expiryTwoCommands.New,
 	},
 	"2-release": {
+		"finds":          releaseFinds.New,
+		"ended-ctx":      releaseEndedCtx.New,
+		"retries":        releaseRetries.New,
 		"ignores-answer": releaseIgnoresAnswer.New,
 		"any-error":      releaseAnyError.New,
 		"right":          releaseRight.New,
@@ -81,6 +100,11 @@ var solutions = map[string]map[string]clients.New{
 		"nothing":        releaseNothing.New,
 	},
 	"3-deadline": {
+		"clean-up-error":  deadlineCleanUpError.New,
+		"retries":         deadlineRetries.New,
+		"small-token":     deadlineSmallToken.New,
+		"clock-token":     deadlineClockToken.New,
+		"get-then-del":    deadlineGetThenDel.New,
 		"ended-ctx":       deadlineEndedCtx.New,
 		"keeps-key":       deadlineKeepsKey.New,
 		"right":           deadlineRight.New,
@@ -123,7 +147,7 @@ var solutions = map[string]map[string]clients.New{
 	},
 }
 
-// Each solution of the key gets the points that the key says, and the same grade when it is judged again. A fifth of the solutions is
+// Each solution of the key gets the points that the key says, and the same grade when it is judged again. A tenth of the solutions is
 // judged each day, and with -short a twentieth.
 func TestKey(t *testing.T) {
 	exercises, err := course.Exercises()
