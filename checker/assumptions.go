@@ -26,7 +26,7 @@ func unmet(ix *index, musts []Must) []string {
 		}
 	}
 	for _, i := range ix.neverBit() {
-		reasons = append(reasons, fmt.Sprintf("the fault `%s` never bit", ix.Events[i].Value)+ix.whyIdle(i))
+		reasons = append(reasons, fmt.Sprintf("the fault `%s` had no effect", ix.Events[i].Value)+ix.whyIdle(i))
 	}
 	for _, m := range musts {
 		if !m.met(ix) {
@@ -78,7 +78,7 @@ func (ix *index) whyIdle(i int) string {
 	case e.Op == history.Missed:
 		return ": its moment never came"
 	case len(gone) > 0 && gone[0] < i:
-		return ": " + e.Process + " had come to the end of its lane"
+		return fmt.Sprintf(": %s had already finished all its steps (at %s)", e.Process, history.Seconds(ix.Events[gone[0]].At))
 	case !ix.setsUnreadClock(i):
 		return ""
 	}

@@ -24,7 +24,7 @@ func handmade() *Matrix {
 	better := cell("shipped", "late/plain", checker.Safe, 0)
 	better.Against, better.Repeat = Better, "with the same seed c2 was refused"
 	unknown := cell("shipped", "jump/plain", checker.Inconclusive, 0)
-	unknown.Why = "the fault `jump c1 -3s` never bit"
+	unknown.Why = "the fault `jump c1 -3s` had no effect"
 	also := unknown
 	also.Lock, also.Command = "shipped-fail-fast", strings.Replace(unknown.Command, "shipped", "shipped-fail-fast", 1)
 	one, several := "the lock uses one node, and the run needs several", "the lock needs several nodes, and the run has one"

@@ -46,7 +46,7 @@ in all
 		"\nshipped (example.org/shipped v1.2.3) is compared with plain, other.\n",
 		"\nWorse than the reference\n  ▼ shipped: pause/plain\n    owner only violated, its own fault: c1 deleted the key of c2#1 | on n1\n    lockstep run pause/plain --lock shipped --seed 1 -v\n",
 		"\nNot reproducible\n  ~ shipped: late/plain\n    with the same seed c2 was refused\n    lockstep run late/plain --lock shipped --seed 1 -v\n",
-		"\nNothing is proved\n  ? shipped, shipped-fail-fast: jump/plain\n    the fault `jump c1 -3s` never bit\n    lockstep run jump/plain --lock shipped,shipped-fail-fast --seed 1 -v\n",
+		"\nNothing is proved\n  ? shipped, shipped-fail-fast: jump/plain\n    the fault `jump c1 -3s` had no effect\n    lockstep run jump/plain --lock shipped,shipped-fail-fast --seed 1 -v\n",
 		"\nRows that do not apply\n  plain (2 rows), shipped-fail-fast (2 rows): the lock uses one node, and the run needs several\n  shipped (1 row), shipped-fail-fast (2 rows): the lock needs several nodes, and the run has one\n",
 	} {
 		if !strings.Contains(b.String(), part) {
