@@ -8,11 +8,14 @@ import (
 	"lockstep/sim/history"
 )
 
-// unmet returns why the run proves nothing: it ended before its time, a fault had no effect, or a dangerous state did not
-// occur. A lock that survives a pause which hit it after it had finished has survived nothing. A run that ended early counts
+// unmet returns why the run proves nothing: nobody asked for the lock, it ended before its time, a fault had no effect, or a dangerous
+// state did not occur. A lock that survives a pause which hit it after it had finished has survived nothing. A run that ended early counts
 // nevertheless if a call never returned, or if a client asked in vain for a free lock: that is why it did not end.
 func unmet(ix *index, musts []Must) []string {
 	var reasons []string
+	if !ix.someAsked() {
+		reasons = append(reasons, "no client asked for the lock")
+	}
 	if ix.Meta.Cap != "" && len(ix.stuck())+len(ix.hanging()) == 0 {
 		reasons = append(reasons, "the run hit "+ix.Meta.Cap+ix.unended())
 	}
@@ -34,6 +37,13 @@ func unmet(ix *index, musts []Must) []string {
 		}
 	}
 	return reasons
+}
+
+// someAsked reports whether a client other than the probe asked for the lock. A lock that nobody asks for keeps all its promises.
+func (ix *index) someAsked() bool {
+	return ix.some(func(_ int, e history.Event) bool {
+		return e.Kind == history.Invoke && (e.Op == history.Acquire || e.Op == history.Increment) && e.Process != ix.Meta.Probe
+	})
 }
 
 // unended says which operations of clients had not ended when the run hit a cap: perhaps a lock tries for ever.

@@ -97,7 +97,9 @@ func TestCheckVerdict(t *testing.T) {
 		{name: "a probe that never came", story: "probe c7\n" + without(calm, "probe probe"), verdict: Inconclusive,
 			unmet: []string{"deadlock freedom: no probe asked for the lock"}},
 		{name: "without a probe a violation is still one", story: without(zombie, "probe probe"), verdict: Unsafe, violations: 1},
-		{name: "nothing at all", story: "", verdict: Inconclusive, unmet: []string{"deadlock freedom: no probe asked for the lock"}},
+		{name: "nothing at all", story: "", verdict: Inconclusive, unmet: []string{"no client asked for the lock"}},
+		{name: "only the probe asks", story: "probe probe\n20 probe invoke acquire\n20.2 probe ok acquire probe#1 until=30", verdict: Inconclusive,
+			unmet: []string{"no client asked for the lock"}},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			var musts []Must
