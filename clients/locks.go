@@ -2,6 +2,7 @@ package clients
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -51,6 +52,16 @@ func Locks() []Lock {
 
 // Find returns one of [Locks] by its name. If there is none, the error names the nearest.
 func Find(name string) (New, error) { return FindIn(Locks(), name) }
+
+// UsualNodes is on how many nodes a lock runs as a rule: on five if it is Redlock or like it, otherwise on one.
+func UsualNodes(name string) int {
+	for _, l := range Locks() {
+		if l.Name == name && (name == "redlock" || slices.Contains(l.Like, "redlock")) {
+			return 5
+		}
+	}
+	return 1
+}
 
 // WasmPrefix begins the name of a lock whose code is a WebAssembly program, in any language: the path of its file follows.
 // Package foreign runs it.

@@ -128,8 +128,8 @@
 //
 // # The steps of a client
 //
-//	lock NAME             from here on ask for the lock with this name, not for the one named lock; a lease stays as it is, and
-//	                      steps are about it again when the one with this name has been released
+//	lock NAME             from here on ask for the lock with this name, not for the one named lock; a lease stays as it is,
+//	                      and steps are about it again when the one with this name has been released
 //	acquire               ask for the lock, once; a client that releases it at the instant at which it was obtained has held
 //	                      it at no instant, so let the client sleep or write in between
 //	acquire for D         ask for it with a TTL of D, which must not be longer than the TTL of the run
@@ -146,8 +146,8 @@
 //	read                  read the resource
 //	update WORD           write back what was read last, with one more word, under the newest lease
 //	enter                 set the mark of a check-and-set resource to the token of the newest lease
-//	increment             acquire, read the counter, write one more, release; a lock with its own way to increment
-//	                      uses that instead; waits for the lock for one TTL at most, and then skips the increment
+//	increment             acquire, read the counter, write one more, release; a lock with its own way to increment uses that
+//	                      instead; waits for the lock for one TTL at most, and then skips the increment
 //	increment within D    the same, but waits for D at most
 //	check                 compare the end of the newest lease with the client's own clock, and drop it if it is over
 //	pause D               pause the whole process
@@ -202,25 +202,33 @@
 //
 // These are the faults:
 //
-//	pause PROCESS [D]           resume PROCESS
-//	crash PROCESS [power]       restart SERVER [empty]; with power its machine loses power
-//	stop SERVER                 restart SERVER [empty]; an orderly stop
-//	promote SERVER              follow SERVER PRIMARY; both are about n1 and its replicas
-//	jump PROCESS +D             the wall clock only; also -D
-//	drift PROCESS +Nppm         both clocks; also -Nppm
-//	slew PROCESS +D over D      the wall clock only; also -D
-//	cut LINK                    heal LINK, or heal for everything
-//	hold LINK                   release LINK
-//	delay LINK D                delay LINK 0s
-//	reset LINK
-//	on request WHAT FROM->TO ACTION
-//	on reply WHAT FROM->TO ACTION
-//	on reply WHAT #N FROM->TO ACTION      the Nth such message; requests likewise
+//	pause PROCESS [DURATION]    the process stands still for that long, or until resume; its connections stay open
+//	resume PROCESS              ends a pause
+//	crash PROCESS [power]       the process ends at once; with power, its machine loses power, and what was not on its disk
+//	                            is lost
+//	stop PROCESS                the server ends in an orderly way
+//	restart PROCESS [empty]     starts a server again after crash or stop; with empty, without its data
+//	promote PROCESS             makes a replica of n1 the primary; clients then find it instead of n1
+//	follow PROCESS PRIMARY      makes n1 or a replica of it a replica of another server; it loses its own keys
+//	jump PROCESS +DURATION or -DURATION
+//	                            sets the wall clock forward or back; the steady clock does not notice
+//	drift PROCESS +NUMBERppm or -NUMBERppm
+//	                            both clocks run fast or slow from now on, by so many millionths
+//	slew PROCESS +DURATION or -DURATION over DURATION
+//	                            corrects the wall clock little by little
+//	cut LINK                    no message arrives any more; the connections stay open
+//	heal [LINK]                 ends cut, hold and delay on a link, or on every link
+//	hold LINK                   keeps messages from arriving until release
+//	release LINK                lets the messages arrive that hold keeps
+//	delay LINK DURATION         each message takes that much longer from now on; 0s ends it
+//	reset LINK                  breaks the connections, and drops the messages on them; clients may connect again at once
+//	on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)
+//	                            holds, delays or drops one message: the next, or the one with this number, that belongs to a
+//	                            command of Redis or to an operation of the client
 //
 // A link is c1-n4 (both directions) or c1->n4 (one direction). It joins a client and a server, or two Redis servers that
-// communicate, such as n1-r1, s1-n1 and s1-s2. The last three forms are faults of one message: the next request or reply
-// in that direction that belongs to a command (SET) or to an operation of the client (write). The action is hold, delay D
-// or reset.
+// communicate, such as n1-r1, s1-n1 and s1-s2. The last form is a fault of one message: the next request or reply
+// in that direction, or the Nth, that belongs to a command (SET) or to an operation of the client (write).
 //
 // # Sweeps
 //

@@ -64,7 +64,7 @@ func parse(name string, data []byte) (*Scenario, error) {
 	all.add(s.parseProse(head))
 	all.add(s.parseHead(head))
 	if len(archive.Files) == 0 && len(all) == 0 {
-		return nil, fail(head.number()-1, "the file ends without a run; add a section such as -- single nodes=1 --")
+		return nil, fail(head.number()-1, "the file ends without a run; add a last line with a lock and its number of nodes, such as -- single nodes=1 -- or -- redlock nodes=5 --")
 	}
 	marker := head.number()
 	runs := map[string]Section{} // by the names of their artifacts, which have no slashes

@@ -117,7 +117,7 @@ func (r *Section) parseHeader(header string) error {
 		}
 	}
 	if r.Nodes == 0 {
-		return fmt.Errorf("run %s does not say how many nodes it has; write -- %s nodes=1 --", r.ID(), r.Lock)
+		return fmt.Errorf("run %s does not say how many nodes it has; write -- %s nodes=%d --", r.ID(), r.Lock, clients.UsualNodes(r.Lock))
 	}
 	return r.checkSettings()
 }

@@ -68,6 +68,10 @@ func parseClientStep(words []string) (Step, error) {
 		return Update{Word: args[0]}, checkValue(args[0])
 	case verb == "stay" && len(args) == 0:
 		return Stay{}, nil
+	case verb == "stay" && len(args) == 1:
+		if d, err := history.ParsePositive(args[0]); err == nil {
+			return nil, fmt.Errorf("cannot read %q; write sleep %s to wait that long; stay stands alone, as the last step, and keeps the client running to the end", strings.Join(words, " "), history.FormatDuration(d))
+		}
 	case verb == "repeat" && len(args) >= 2:
 		return parseRepeat(args)
 	case verb == "lock" && len(args) == 1:

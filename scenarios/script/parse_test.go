@@ -289,7 +289,7 @@ func TestParseErrors(t *testing.T) {
 		{"empty title", "#\n# Prose.\n", "1: the file must begin with its title, such as # A pause outlives the lease."},
 		{"no title, and more", "client c1\n  foo\n" + run, "1: the file must begin with its title, such as # A pause outlives the lease.\npause.txtar:2: unknown step \"foo\"; the steps are " + steps},
 		{"title without stop", "# A title\n" + run, `1: the title "A title" must end with a full stop`},
-		{"no sections", head, "9: the file ends without a run; add a section such as -- single nodes=1 --"},
+		{"no sections", head, "9: the file ends without a run; add a last line with a lock and its number of nodes, such as -- single nodes=1 -- or -- redlock nodes=5 --"},
 		{"truncated section line", head + "-- single nod", `10: malformed section line "-- single nod"; write -- LOCK nodes=N --`},
 		{"section line without a name", head + "-- --\n", `10: malformed section line "-- --"; write -- LOCK nodes=N --`},
 		{"section line of blanks", head + "--   --\n", `10: malformed section line "--   --"; write -- LOCK nodes=N --`},
@@ -368,7 +368,8 @@ func TestParseErrors(t *testing.T) {
 		{"acquire with a bad cancellation", after + "  acquire cancelled after 0s\n" + run, "4: duration 0s is too short; write more than 0s"},
 		{"acquire every, without within", after + "  acquire every 1s\n" + run, `4: cannot read "acquire every 1s"; write acquire [for DURATION] [within DURATION [every DURATION]] [cancelled after DURATION]`},
 		{"step after stay", after + "  stay\n  acquire\n" + run, "5: acquire after stay; put stay last"},
-		{"stay for a time", after + "  stay 5s\n" + run, `4: cannot read "stay 5s"; write stay`},
+		{"stay for a time", after + "  stay 5s\n" + run, `4: cannot read "stay 5s"; write sleep 5s to wait that long; stay stands alone, as the last step, and keeps the client running to the end`},
+		{"stay for something", after + "  stay here\n" + run, `4: cannot read "stay here"; write stay`},
 		{"repeat of a fault", head + "nemesis\n  repeat 5 heal\n" + run, `11: unknown step "repeat"; the steps are ` + moments + ` (did you mean "reset"?)`},
 		{"extend of nothing", after + "  extend\n" + run, "4: extend before any acquire"},
 		{"entry under nothing", after + "  enter\n" + run, "4: enter before any acquire"},
@@ -452,6 +453,7 @@ func TestParseErrors(t *testing.T) {
 		{"must about no write", head + "must write B arrives after its lease ended\n" + run, "10: run single: no client writes B"},
 
 		{"lock with a bad name", head + "-- Single nodes=1 --\n", `10: "Single" is not the name of a lock; a name consists of lower-case letters, digits and dashes, such as redlock`},
+		{"Redlock without nodes", head + "-- redlock-wall --\n", "10: run redlock-wall does not say how many nodes it has; write -- redlock-wall nodes=5 --"},
 		{"run without nodes", head + "-- single --\n", "10: run single does not say how many nodes it has; write -- single nodes=1 --"},
 		{"run without a key", head + "-- single 1 --\n", `10: "1" is not a setting; write KEY=VALUE`},
 		{"run with an unknown key", head + "-- single node=1 --\n", `10: unknown setting "node"; the settings are nodes, replicas, sentinels, shards, down-after, min-replicas, persistence, pool, guests, resource, label, ttl, speed, seed, checksum (did you mean "nodes"?)`},
@@ -524,4 +526,4 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-var rewrite = flag.Bool("rewrite", false, "renew the list of musts in doc.go")
+var rewrite = flag.Bool("rewrite", false, "renew the lists of musts, steps and faults in doc.go")

@@ -261,26 +261,46 @@ func LinkOf(f Fault) Link {
 // ActsOnLinks reports whether a fault acts on links; any other acts on a process.
 func ActsOnLinks(f Fault) bool { return f == Heal{} || LinkOf(f) != Link{} }
 
-// faultForms is the form of each fault, which errors quote.
-var faultForms = map[string]string{
-	"pause":   "pause PROCESS [DURATION]",
-	"resume":  "resume PROCESS",
-	"crash":   "crash PROCESS [power]",
-	"stop":    "stop PROCESS",
-	"promote": "promote PROCESS",
-	"follow":  "follow PROCESS PRIMARY",
-	"restart": "restart PROCESS [empty]",
-	"jump":    "jump PROCESS +DURATION or -DURATION",
-	"drift":   "drift PROCESS +NUMBERppm or -NUMBERppm",
-	"slew":    "slew PROCESS +DURATION or -DURATION over DURATION",
-	"cut":     "cut LINK",
-	"heal":    "heal [LINK]",
-	"hold":    "hold LINK",
-	"release": "release LINK",
-	"delay":   "delay LINK DURATION",
-	"reset":   "reset LINK",
-	"on":      "on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)",
+// A FaultRow is the form of a fault, with what it means.
+type FaultRow struct {
+	Form    string `json:"words"` // which errors quote
+	Note    string `json:"note"`
+	Example string `json:"example"`
 }
+
+// faultRows has the faults, in the order in which they are documented.
+var faultRows = []FaultRow{
+	{"pause PROCESS [DURATION]", "the process stands still for that long, or until resume; its connections stay open", "pause c1 15s"},
+	{"resume PROCESS", "ends a pause", "resume c1"},
+	{"crash PROCESS [power]", "the process ends at once; with power, its machine loses power, and what was not on its disk is lost", "crash n1"},
+	{"stop PROCESS", "the server ends in an orderly way", "stop n1"},
+	{"restart PROCESS [empty]", "starts a server again after crash or stop; with empty, without its data", "restart n1 empty"},
+	{"promote PROCESS", "makes a replica of n1 the primary; clients then find it instead of n1", "promote r1"},
+	{"follow PROCESS PRIMARY", "makes n1 or a replica of it a replica of another server; it loses its own keys", "follow n1 r1"},
+	{"jump PROCESS +DURATION or -DURATION", "sets the wall clock forward or back; the steady clock does not notice", "jump n1 +10s"},
+	{"drift PROCESS +NUMBERppm or -NUMBERppm", "both clocks run fast or slow from now on, by so many millionths", "drift c1 -100000ppm"},
+	{"slew PROCESS +DURATION or -DURATION over DURATION", "corrects the wall clock little by little", "slew n1 +1s over 10s"},
+	{"cut LINK", "no message arrives any more; the connections stay open", "cut c1-n4"},
+	{"heal [LINK]", "ends cut, hold and delay on a link, or on every link", "heal c1-n4"},
+	{"hold LINK", "keeps messages from arriving until release", "hold c1->n1"},
+	{"release LINK", "lets the messages arrive that hold keeps", "release c1->n1"},
+	{"delay LINK DURATION", "each message takes that much longer from now on; 0s ends it", "delay c1->n1 50ms"},
+	{"reset LINK", "breaks the connections, and drops the messages on them; clients may connect again at once", "reset c1-n1"},
+	{"on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)", "holds, delays or drops one message: the next, or the one with this number, that belongs to a command of Redis or to an operation of the client", "on reply SET n1->c1 reset"},
+}
+
+// FaultRows lists the faults, in the order in which they are documented.
+func FaultRows() []FaultRow { return slices.Clone(faultRows) }
+
+// faultForms is the form of each fault, by its first word.
+var faultForms = func() map[string]string {
+	forms := map[string]string{}
+	for _, r := range faultRows {
+		verb, _, _ := strings.Cut(r.Form, " ")
+		forms[verb] = r.Form
+	}
+	return forms
+}()
 
 // FaultForms returns the form of each fault, sorted. Words in capitals are placeholders, and brackets enclose what may be left out.
 func FaultForms() []string {
