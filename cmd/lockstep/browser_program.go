@@ -62,7 +62,7 @@ func compileProgram(ctx context.Context, told io.Writer) (*playground.Program, e
 	if _, err := forBrowsers.run(ctx, append(build, "-o", program, "lockstep/cmd/browser")...); err != nil {
 		return nil, err
 	}
-	l := &playground.Program{Menu: menu}
+	l := &playground.Program{Menu: menu, Help: reader.NewHelp()}
 	if l.Wasm, err = os.ReadFile(program); err != nil {
 		return nil, err
 	}

@@ -77,8 +77,12 @@ func tryPlayground(t *testing.T, dir string) {
 		if n := eval[int](b, `[...document.querySelectorAll(".knob")].filter((k) => k.checkVisibility()).length`); n != 0 {
 			t.Errorf("%d knobs of the run before could still be dragged, which would undo what was typed", n)
 		}
+		if got := b.text("#outdated"); got != "This is the last run that could be played, not that of your text." {
+			t.Errorf("over the run before: %q", got)
+		}
 		b.press(kb.Backspace)
 		b.until(`document.querySelectorAll(".under .wrong").length === 0`)
+		b.until(`document.getElementById("outdated").hidden`)
 		b.until(`[...document.querySelectorAll(".knob")].some((k) => k.checkVisibility())`)
 		state, link := b.text("#state"), eval[string](b, `location.hash`)
 
@@ -89,6 +93,38 @@ func tryPlayground(t *testing.T, dir string) {
 		if got := other.text("#state"); checksum(got) != checksum(state) {
 			t.Errorf("the link leads to %q, not to %q", got, state)
 		}
+	})
+
+	t.Run("from nothing", func(t *testing.T) {
+		b.t = t
+		open("#pause-after-acquire/single")
+		write := func(text string) {
+			b.script(`const e = %s; e.value = %q; e.dispatchEvent(new Event("input"))`, area, text)
+		}
+		write(" \n")
+		b.until(`document.getElementById("state").textContent === "Write a scenario, or choose one under Start from." && !document.getElementById("outdated").hidden`)
+		write("client c1\n  write A\n")
+		b.until(`document.getElementById("mistakes").textContent.includes("ends without a run")`)
+		b.script(`const l = document.getElementById("lock"); l.value = "redlock"; l.dispatchEvent(new Event("change"))`)
+		played("no client asked for the lock")
+		if got := eval[string](b, area+".value"); got != "client c1\n  write A\n\n-- redlock nodes=5 --\n" {
+			t.Errorf("the menu of locks makes it %q", got)
+		}
+		b.script(`document.getElementById("how-to").open = true`)
+		if n := eval[int](b, `document.querySelectorAll("#steps tbody tr, #faults tbody tr").length`); n != len(reader.NewHelp().Steps)+len(reader.NewHelp().Faults) {
+			t.Errorf("the help has %d rows", n)
+		}
+		b.click("#use")
+		b.until(`document.querySelector("#stage .verdict").textContent === "UNSAFE" && document.getElementById("outdated").hidden`)
+		if got := eval[string](b, area+".value"); got != reader.NewHelp().Example {
+			t.Errorf("the example is %q", got)
+		}
+		b.script(`window.copied = ""; navigator.clipboard.writeText = async (text) => { window.copied = text }`)
+		write("client c1\n  acquire\n\n-- single nodes=1 --\n")
+		played("single")
+		b.until(`document.querySelector("#stage .verdict").textContent === "SAFE"`)
+		b.click("#text")
+		b.until(`window.copied.startsWith("# ") && window.copied.endsWith("\n\nclient c1\n  acquire\n\n-- single nodes=1 --\n")`)
 	})
 
 	t.Run("dragging", func(t *testing.T) {

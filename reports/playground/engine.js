@@ -70,7 +70,7 @@ class Engine {
 
   watch() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.stop({ errors: [{ text: `the run took more than ${patience / 1000} seconds, and was ended; make it shorter, or use lockstep run` }] }), patience);
+    this.timer = setTimeout(() => this.stop({ errors: [{ text: `the run took more than ${patience / 1000} seconds, and was ended; make it shorter` }] }), patience);
   }
 
   // stop ends what is being played. Only the end of its worker ends it.

@@ -21,6 +21,7 @@ type Program struct {
 	Wasm []byte // lockstep/cmd/browser, compiled for js and wasm
 	Glue []byte // wasm_exec.js of the same release of Go, which starts it
 	Menu any    // what can be played, as JSON; see lockstep/scenarios/reader
+	Help any    // what the playground says about the language, as JSON; see lockstep/scenarios/reader
 }
 
 // EngineFile is the file from which a page loads [Program.Engine], unless it contains it.
@@ -114,7 +115,7 @@ func (p *Program) Write(w io.Writer, page Page) error {
 		}
 		figure = `<div id="first">` + figure + `</div>`
 	}
-	menu, err := json.Marshal(map[string]any{"menu": p.Menu, "start": page.Start})
+	menu, err := json.Marshal(map[string]any{"menu": p.Menu, "start": page.Start, "help": p.Help})
 	if err != nil {
 		return err
 	}

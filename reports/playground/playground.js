@@ -1,6 +1,6 @@
 // The playground: a scenario file at the left, the run at the right.
 const $ = (id) => document.getElementById(id);
-const { menu, start } = JSON.parse($("menu").textContent);
+const { menu, start, help } = JSON.parse($("menu").textContent);
 const settled = 300; // ms without a change, after which the text is played
 
 let engine, editor, explorer;
@@ -24,11 +24,22 @@ async function play() {
   right(answer);
 }
 
-// wrong shows mistakes in the text. The last run stays, faintly.
+// outdate says that the figure is not the run of the text.
+function outdate() {
+  $("stage").classList.add("old");
+  $("outdated").hidden = !shown;
+}
+
+// wrong shows mistakes in the text. The last run stays, faintly, and the page says that it is another.
 function wrong(mistakes) {
+  outdate();
+  if (!editor.text.trim()) {
+    editor.mark([]);
+    $("mistakes").replaceChildren();
+    return $("state").replaceChildren("Write a scenario, or choose one under ", make("em", {}, "Start from"), ".");
+  }
   const unfinished = mistakes.every((m) => m.line === forked || m.line === editor.writing);
   editor.mark(unfinished ? [] : mistakes);
-  $("stage").classList.add("old");
   $("mistakes").replaceChildren(...(unfinished ? [] : mistakes).map((m) => make("li", {}, m.line
     ? [make("button", { type: "button", class: "link", on: { click: () => editor.go(m.line) } }, `Line ${m.line}`), ": ", m.text]
     : m.text)));
@@ -53,6 +64,7 @@ function right(answer) {
 function draw() {
   const at = explorer?.axis.toScale;
   $("stage").classList.remove("old", "stale");
+  $("outdated").hidden = true;
   explorer = kept ? drawRuns($("stage"), kept.figure, shown.figure) : drawRuns($("stage"), shown.figure);
   if (at) explorer.act("scale");
   knobs();
@@ -219,6 +231,15 @@ function save(name, blob) {
 
 const fileName = () => shown.figure.name.replace(/[^a-z0-9-]+/g, "-");
 
+// fillHelp writes the example, and the tables of steps and faults.
+function fillHelp() {
+  $("example").textContent = help.example;
+  const code = (text) => make("code", {}, text);
+  for (const [id, rows] of [["steps", help.steps], ["faults", help.faults]]) {
+    $(id).tBodies[0].append(...rows.map((r) => make("tr", {}, make("th", { scope: "row" }, code(r.words)), make("td", {}, r.note), make("td", {}, code(r.example)))));
+  }
+}
+
 function fillMenus() {
   $("run").append(...menu.pages.map((p) => make("optgroup", { label: p.name }, p.runs.map((r) => make("option", { value: `${p.name}/${r}` }, `${p.name}/${r}`)))));
   $("lock").append(...menu.locks.map((l) => make("option", { value: l.name, title: l.about }, l.name)));
@@ -226,6 +247,7 @@ function fillMenus() {
 
 async function main() {
   fillMenus();
+  fillHelp();
   engine = await startEngine();
   if (!engine) return;
   $("first")?.remove();
@@ -236,7 +258,11 @@ async function main() {
   $("lock").addEventListener("change", () => {
     const lines = editor.text.split("\n");
     const n = lines.findIndex((l) => /^-- \S+/.test(l));
-    if (n < 0) return;
+    if (n < 0) { // a text that has no last line yet gets one
+      const { name, nodes } = menu.locks.find((l) => l.name === $("lock").value) ?? {};
+      if (name) editor.edit(editor.text.length, editor.text.length, `${/\n$|^$/.test(editor.text) ? "" : "\n"}\n-- ${name} nodes=${nodes} --\n`);
+      return;
+    }
     editor.line(n + 1, lines[n].replace(/^-- \S+/, () => `-- ${$("lock").value}`));
     play();
   });
@@ -254,7 +280,8 @@ async function main() {
     play();
   });
   $("link").addEventListener("click", () => copy($("link"), location.href));
-  $("text").addEventListener("click", () => copy($("text"), editor.text));
+  $("text").addEventListener("click", () => copy($("text"), shown?.script === editor.text && shown.file || editor.text));
+  $("use").addEventListener("click", () => editor.edit(0, editor.text.length, help.example));
   $("copy").addEventListener("click", () => copy($("copy"), $("command").textContent));
   $("png").addEventListener("click", () => explorer.diagram.scene.toBlob((blob) => save(`${fileName()}.png`, blob)));
   $("svg").addEventListener("click", () => save(`${fileName()}.svg`, new Blob([svgOf(explorer)], { type: "image/svg+xml" })));

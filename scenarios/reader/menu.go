@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,7 @@ type Quantity struct {
 type Lock struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
+	Nodes int    `json:"nodes"` // on how many it runs as a rule
 }
 
 // A Page is a scenario of the catalogue with the runs that can be played in a browser.
@@ -87,7 +89,7 @@ func NewMenu() (*Menu, error) {
 		m.Claims = append(m.Claims, claim)
 	}
 	for _, l := range clients.Locks() {
-		m.Locks = append(m.Locks, Lock{l.Name, l.About})
+		m.Locks = append(m.Locks, Lock{l.Name, l.About, clients.UsualNodes(l.Name)})
 	}
 	stories, err := script.Stories()
 	if err != nil {
@@ -131,6 +133,9 @@ func newRun(c claims.Claim, e claims.Evidence) (*Run, error) {
 func find(name string) (*script.Scenario, script.Section, error) {
 	scenario, id, _ := strings.Cut(name, "/")
 	s, err := script.Find(scenario)
+	if none, ok := errors.AsType[*script.NotFound](err); ok {
+		return nil, script.Section{}, errors.New(none.Short())
+	}
 	if err != nil {
 		return nil, script.Section{}, err
 	}

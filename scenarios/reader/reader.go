@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,6 +65,7 @@ type Answer struct {
 	Unmet    []string                            `json:"unmet,omitempty"`
 	Checksum string                              `json:"checksum,omitempty"`
 	Script   string                              `json:"script,omitempty"`
+	File     string                              `json:"file,omitempty"`  // the script as a scenario file, if it is none because it has no title
 	Token    string                              `json:"token,omitempty"` // empty if the run is too long for one
 	Figure   json.RawMessage                     `json:"figure,omitempty"`
 	Handles  []Handle                            `json:"handles,omitempty"`
@@ -119,14 +121,14 @@ func answer(r Request) (*Answer, error) {
 // playable returns the lock of a run, or says why the run cannot be played here.
 func playable(s *script.Scenario, section script.Section) (clients.New, error) {
 	if section.Guests {
-		return nil, errors.New("the clients of this run are WebAssembly themselves, which is not possible in a browser; use lockstep run")
+		return nil, errors.New("the clients of this run are WebAssembly themselves, which is not possible in a browser")
 	}
 	if len(s.Sweep) > 0 {
-		return nil, errors.New("a sweep is a series of runs; in a browser only single runs can be played; use lockstep run")
+		return nil, errors.New("a sweep is a series of runs; this page plays single runs only")
 	}
 	build, err := clients.Find(section.Lock)
 	if err != nil {
-		return nil, fmt.Errorf("%w; libraries are not part of this page, use lockstep run for them", err)
+		return nil, fmt.Errorf("%w; libraries are not part of this page", err)
 	}
 	return build, nil
 }
@@ -160,6 +162,9 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 	}
 	if a.Script = s.String(); r.Script != "" {
 		a.Script = r.Script // as its author wrote it
+		if text, _ := titled(r.Script); text != r.Script {
+			a.File = text
+		}
 	}
 	a.Handles = handles(a.Script, o.History)
 	a.Token, _ = s.Token() // a run that is too long for a token has none
@@ -171,7 +176,13 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 func scenario(r Request) (*script.Scenario, error) {
 	switch {
 	case r.Token != "":
-		return script.FromToken(r.Token)
+		s, err := script.FromToken(r.Token)
+		if err == nil && len(s.Runs[0].Expect) == 0 {
+			s.Title = ownTitle // the title of a token is about the violation that it expects
+		}
+		return s, err
+	case r.Claim == "" && r.Run == "" && strings.TrimSpace(r.Script) == "":
+		return nil, errors.New("write a scenario, or choose one under “Start from”")
 	case r.Script == "" && r.Claim == "":
 		s, section, err := find(r.Run)
 		if err != nil {
@@ -184,12 +195,53 @@ func scenario(r Request) (*script.Scenario, error) {
 	if err := checkLength(r.Script); err != nil {
 		return nil, err
 	}
-	s, err := script.Parse("scenario.txtar", []byte(r.Script))
+	text, above := titled(r.Script)
+	s, err := script.Parse("scenario.txtar", []byte(text))
 	if err != nil {
-		return nil, err
+		return nil, moved(err, above)
 	}
 	s.Runs = s.Runs[:1]
 	return s, nil
+}
+
+// ownTitle is the title of a scenario whose author has given it none.
+const ownTitle = "A scenario from the playground."
+
+// titled returns a script with the title that a scenario file needs, and by how many lines the rest has moved down. A reader who tries
+// something out needs no title, nor a full stop after it.
+func titled(text string) (string, int) {
+	down := 0
+	first, rest, more := strings.Cut(text, "\n")
+	for more && strings.TrimSpace(first) == "" {
+		text, down = rest, down-1
+		first, rest, more = strings.Cut(text, "\n")
+	}
+	if !strings.HasPrefix(text, "#") {
+		return "# " + ownTitle + "\n\n" + text, down + 2
+	}
+	title := strings.TrimRight(strings.TrimPrefix(first, "#"), " \t\r")
+	switch {
+	case strings.TrimSpace(title) == "":
+		title = " " + ownTitle
+	case strings.HasSuffix(title, "."):
+		return text, down
+	default:
+		title = strings.TrimRight(title, "?!:;,…") + "."
+	}
+	return "#" + title + "\n" + rest, down
+}
+
+// moved moves the mistakes in an error up to the lines where their author has them.
+func moved(err error, lines int) error {
+	var many interface{ Unwrap() []error }
+	if errors.As(err, &many) {
+		for _, e := range many.Unwrap() {
+			_ = moved(e, lines)
+		}
+	} else if e, ok := errors.AsType[*script.Error](err); ok {
+		e.Line = max(e.Line-lines, 1)
+	}
+	return err
 }
 
 func checkLength(text string) error {

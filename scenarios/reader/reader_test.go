@@ -13,6 +13,7 @@ import (
 	"lockstep/clients"
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
 )
 
 func TestMain(m *testing.M) {
@@ -104,7 +105,9 @@ func TestBadRequests(t *testing.T) {
 		want string
 		line int
 	}{
-		{"nothing", Request{}, `unknown scenario ""`, 0},
+		{"nothing", Request{}, "write a scenario, or choose one under “Start from”", 0},
+		{"blanks", Request{Script: " \n\n"}, "write a scenario, or choose one under “Start from”", 0},
+		{"an unknown scenario", Request{Run: "nowhere/redlock"}, `unknown scenario "nowhere"`, 0},
 		{"an unknown run", Request{Run: "clock-jump/redlok"}, "redlock", 0},
 		{"an unknown claim", Request{Claim: "99"}, `there is no claim "99"`, 0},
 		{"a run of another claim", Request{Claim: "10", Run: "clock-jump/redlock"}, `claim 10 has no run "clock-jump/redlock"`, 0},
@@ -121,6 +124,9 @@ func TestBadRequests(t *testing.T) {
 		{"guests", Request{Script: "# A.\n\nclient c1\n  acquire\n  release\n\n-- single nodes=1 guests=yes --\n"}, "WebAssembly", 0},
 	} {
 		a := Play(c.r)
+		if len(a.Errors) > 0 && strings.Contains(a.Errors[0].Text, "lockstep ") {
+			t.Errorf("%s: %q names a command that a browser does not have", c.what, a.Errors[0].Text)
+		}
 		if len(a.Errors) != 1 || !strings.Contains(a.Errors[0].Text, c.want) || a.Errors[0].Line != c.line || a.Statuses != nil {
 			t.Errorf("%s: %+v", c.what, a)
 		}
@@ -128,6 +134,61 @@ func TestBadRequests(t *testing.T) {
 	a := Play(Request{Script: "# A.\n\nclient c1\n  aquire\n  relase\n\n-- single nodes=1 --\n"})
 	if len(a.Errors) != 2 || a.Errors[1].Line != 5 {
 		t.Errorf("two mistakes: %+v", a.Errors)
+	}
+}
+
+// A text needs no title. Its mistakes are at the lines where they are, and what the page copies is a scenario file that plays the same run.
+func TestWithoutTitle(t *testing.T) {
+	const lanes = "client c1\n  acquire\n  pause 15s\n  write A\nclient c2\n  acquire within 20s\n  write B\nnemesis\n  at 1s pause n1 2s\n\n-- redlock nodes=5 --\n"
+	want := Play(Request{Script: "# A.\n\n" + lanes})
+	if want.Checksum == "" || want.File != "" {
+		t.Fatalf("%+v", want)
+	}
+	for _, c := range []struct{ above, title string }{
+		{"", "# " + ownTitle + "\n\nclient c1\n"},
+		{"\n \n", "# " + ownTitle + "\n\nclient c1\n"},
+		{"#\n", "# " + ownTitle + "\nclient c1\n"},
+		{"# Why not?\n\n", "# Why not.\n\nclient c1\n"},
+		{"#A title \n# and more\n", "#A title.\n# and more\nclient c1\n"},
+		{"\n# A title.\n", "# A title.\nclient c1\n"},
+	} {
+		a := Play(Request{Script: c.above + lanes})
+		if a.Checksum != want.Checksum || a.Script != c.above+lanes || !strings.HasPrefix(a.File, c.title) {
+			t.Errorf("%q: %v, checksum %s, file %q", c.above, a.Errors, a.Checksum, a.File)
+			continue
+		}
+		if _, err := script.Parse("copied.txtar", []byte(a.File)); err != nil {
+			t.Errorf("%q: the copy: %v", c.above, err)
+		}
+		if b := Play(Request{Token: a.Token}); b.Checksum != want.Checksum || !strings.HasPrefix(b.Script, "# "+ownTitle+"\n") {
+			t.Errorf("%q: the link: %v, %q", c.above, b.Errors, b.Script)
+		}
+		lines := strings.Split(a.Script, "\n")
+		for _, h := range a.Handles {
+			if !strings.Contains(lines[h.Line-1], "pause") {
+				t.Errorf("%q: a knob belongs to line %d, %q", c.above, h.Line, lines[h.Line-1])
+			}
+		}
+		bad := strings.Replace(strings.Replace(c.above+lanes, "write A", "wrote A", 1), "nodes=5", "nodes=x", 1)
+		a = Play(Request{Script: bad})
+		above := strings.Count(c.above, "\n")
+		if len(a.Errors) != 2 || a.Errors[0].Line != above+4 || a.Errors[1].Line != above+11 {
+			t.Errorf("%q: %v", c.above, a.Errors)
+		}
+	}
+	if a := Play(Request{Script: "  acquire\n"}); len(a.Errors) != 1 || a.Errors[0].Line != 1 || !strings.Contains(a.Errors[0].Text, "belongs to no lane") {
+		t.Errorf("a step at the beginning: %v", a.Errors)
+	}
+}
+
+// The example in the help is a scenario file, and shows something.
+func TestExample(t *testing.T) {
+	a := Play(Request{Script: NewHelp().Example})
+	if a.Verdict != checker.Unsafe || a.Statuses[checker.ResourceExclusion] != checker.Violated || a.File != "" || len(a.Broken[checker.ResourceExclusion]) != 1 {
+		t.Errorf("%v, %s, %v", a.Errors, a.Verdict, a.Broken)
+	}
+	if n := strings.Count(example, "\n"); n > 11 {
+		t.Errorf("it has %d lines", n)
 	}
 }
 

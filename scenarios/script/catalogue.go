@@ -47,11 +47,27 @@ func Find(name string) (*Scenario, error) {
 		}
 		names = append(names, base)
 	}
-	slices.Sort(names)                                    // which differs from the order of the files
-	if near := history.Nearest(name, names); near != "" { // there are too many to list
-		return nil, fmt.Errorf("unknown scenario %q (did you mean %q?); lockstep list has all %d", name, near, len(names))
+	slices.Sort(names) // which differs from the order of the files
+	return nil, &NotFound{name, history.Nearest(name, names), len(names)}
+}
+
+// NotFound is the error of [Find].
+type NotFound struct {
+	Name string
+	Near string // the scenario with the most similar name, or empty if none is similar
+	All  int    // how many scenarios there are, which are too many to list
+}
+
+// Short says the same without naming a command.
+func (e *NotFound) Short() string {
+	if e.Near != "" {
+		return fmt.Sprintf("unknown scenario %q (did you mean %q?)", e.Name, e.Near)
 	}
-	return nil, fmt.Errorf("unknown scenario %q; lockstep list has all %d", name, len(names))
+	return fmt.Sprintf("unknown scenario %q", e.Name)
+}
+
+func (e *NotFound) Error() string {
+	return fmt.Sprintf("%s; lockstep list has all %d", e.Short(), e.All)
 }
 
 func read(file string) (*Scenario, error) {

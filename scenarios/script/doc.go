@@ -128,8 +128,6 @@
 //
 // # The steps of a client
 //
-//	lock NAME             from here on ask for the lock with this name, not for the one named lock; a lease stays as it is,
-//	                      and steps are about it again when the one with this name has been released
 //	acquire               ask for the lock, once; a client that releases it at the instant at which it was obtained has held
 //	                      it at no instant, so let the client sleep or write in between
 //	acquire for D         ask for it with a TTL of D, which must not be longer than the TTL of the run
@@ -153,6 +151,8 @@
 //	pause D               pause the whole process
 //	sleep D               wait by the client's own clock
 //	until D               wait until an instant of true time since the start; does nothing if it has passed
+//	lock NAME             from here on ask for the lock with this name, not for the one named lock; a lease stays as it is,
+//	                      and steps are about it again when the one with this name has been released
 //	repeat N STEP         carry out a step N times, 100000 at most; not until, stay, or another repeat
 //	stay                  at the end of a lane: the process does nothing more, but keeps running until the run is over
 //

@@ -13,7 +13,6 @@ type StepForm struct {
 
 // stepRows has the steps of a client, in the order in which they are documented.
 var stepRows = []StepForm{
-	{Words: "lock NAME", Example: "lock stock", Note: "from here on ask for the lock with this name, not for the one named lock; a lease stays as it is, and steps are about it again when the one with this name has been released"},
 	{Words: "acquire", Example: "acquire", Note: "ask for the lock, once; a client that releases it at the instant at which it was obtained has held it at no instant, so let the client sleep or write in between"},
 	{Words: "acquire for D", Example: "acquire for 5s", Note: "ask for it with a TTL of D, which must not be longer than the TTL of the run"},
 	{Words: "acquire within D", Example: "acquire within 20s", Note: "retry until the lock is obtained or D has passed"},
@@ -35,6 +34,7 @@ var stepRows = []StepForm{
 	{Words: "pause D", Example: "pause 15s", Note: "pause the whole process"},
 	{Words: "sleep D", Example: "sleep 3s", Note: "wait by the client's own clock"},
 	{Words: "until D", Example: "until 12s", Note: "wait until an instant of true time since the start; does nothing if it has passed"},
+	{Words: "lock NAME", Example: "lock stock", Note: "from here on ask for the lock with this name, not for the one named lock; a lease stays as it is, and steps are about it again when the one with this name has been released"},
 	{Words: "repeat N STEP", Example: "repeat 10 increment", Note: "carry out a step N times, 100000 at most; not until, stay, or another repeat"},
 	{Words: "stay", Example: "stay", Note: "at the end of a lane: the process does nothing more, but keeps running until the run is over"},
 }
