@@ -38,7 +38,19 @@ func TestLiveInBrowser(t *testing.T) {
 			t.Error("the outcome is shown before the reader asks for it")
 		}
 		b.click("#kept")
+		b.until(`document.querySelectorAll(".strip .violated").length === 2`)
+		if n := eval[int](b, `document.querySelectorAll(".strip [class]:not([class='']), .edge:not(:empty)").length`); n != 2 {
+			t.Errorf("%d values and sentences are shown, not only the value of each slider that was played", n)
+		}
+		b.script(`document.getElementById("every").focus()`)
+		b.press(" ")
 		b.until(`document.querySelectorAll(".edge:not(:empty)").length === 2`)
+		defer func() {
+			b.click("#every")
+			if n := eval[int](b, `document.querySelectorAll(".strip [class]:not([class='']), .edge:not(:empty)").length`); n != 2 {
+				t.Errorf("%d values and sentences are shown once the reader hides the others", n)
+			}
+		}()
 		if got, want := b.text("#outcome"), "“resource exclusion” is violated (broken assumption: bounded pause)."; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -47,6 +59,19 @@ func TestLiveInBrowser(t *testing.T) {
 		}
 		if got := b.text("#guess"); got != "You expected: kept." {
 			t.Error(got)
+		}
+	})
+
+	// Three properties are violated in this run. The one that the claim is about is explained first, and the figure is there.
+	t.Run("what was asked comes first", func(t *testing.T) {
+		b.t = t
+		b.script(`location.hash = "#2"`)
+		b.until(`document.getElementById("claim").value === "2"`)
+		b.click("#look")
+		b.until(`document.getElementById("outcome").textContent.includes("“owner only” is violated")`)
+		b.until(`document.querySelector("#stage .why h2")?.textContent === "Why “owner only” was violated"`)
+		if got := b.text("#stage .caption"); !strings.Contains(got, "n1 delete lock of c2#1, by c1") {
+			t.Errorf("the figure is at %q", got)
 		}
 	})
 

@@ -9,6 +9,8 @@ let chosen = []; // the number of the value of each quantity
 let revealed = false; // whether the reader has seen what comes out
 let guessed = ""; // the request whose outcome the reader has guessed
 const known = new Map(); // the outcome of each brief request
+const tried = new Set(); // the requests that the reader has played
+let all = false; // whether the strips show all values, and not only those that the reader has played
 
 // shown is how a value is written on the page: 12500ms is 12.5s.
 const shown = (value) => value.replace(/^(\+?)(\d{4,})ms$/, (_, sign, ms) => `${sign}${ms / 1000}s`);
@@ -37,6 +39,7 @@ async function status(values) {
 function chooseClaim(id) {
   claim = claims.find((c) => c.id === id) ?? claims[0];
   revealed = false;
+  showAll(false);
   guessed = "";
   $("claim").value = claim.id;
   $("said").textContent = claim.text;
@@ -47,6 +50,7 @@ function chooseClaim(id) {
 
 function chooseRun(n, values) {
   run = claim.runs[n] ?? claim.runs[0];
+  showAll(false); // another run is another question
   $("runs").querySelectorAll("input").forEach((input, i) => (input.checked = claim.runs[i] === run));
   chosen = run.vary.map((q, i) => Math.max(values?.[i] ? q.values.indexOf(values[i]) : q.own, 0));
   $("quantities").replaceChildren(...run.vary.map((q, n) => slider(q, n)));
@@ -57,7 +61,8 @@ function chooseRun(n, values) {
   play();
 }
 
-// slider is a quantity that can be changed. Below it, a strip shows what comes out at each value, the other quantities being as they are.
+// slider is a quantity that can be changed. Below it, a strip shows what came out at the values that the reader has tried, the other
+// quantities being as they are. It shows all values only on demand: they are the answer to the question where the outcome changes.
 function slider(q, n) {
   const value = make("output", {}, shown(q.values[chosen[n]]));
   const input = make("input", {
@@ -76,17 +81,19 @@ function slider(q, n) {
   } } }, `back to ${shown(q.values[q.own])}`);
   const strip = make("div", { class: "strip", "aria-hidden": "true" }, q.values.map(() => make("span")));
   strip.style.setProperty("--n", q.values.length);
-  return make("div", { class: "quantity" }, make("label", {}, make("span", { class: "what" }, q.what), value, back), input, strip, make("p", { class: "edge" }));
+  return make("div", { class: "quantity" }, make("label", {}, make("span", { class: "what" }, q.what), value, back), input, strip, make("p", { class: "edge", role: "status" }));
 }
 
-// paint fills the strip of a quantity with what is known, and returns the outcome at each value.
+// paint fills the strip of a quantity with what the reader may see. Once that is all, a sentence says it, too.
 function paint(n) {
   const q = run.vary[n];
   const box = $("quantities").children[n];
-  const all = q.values.map((_, i) => known.get(JSON.stringify(request(chosen.with(n, i)))));
-  for (const [i, cell] of [...box.querySelector(".strip").children].entries()) cell.className = all[i] ?? "";
-  box.querySelector(".edge").textContent = all.includes(undefined) ? "" : edge(q, all);
-  return all;
+  const found = q.values.map((_, i) => {
+    const key = JSON.stringify(request(chosen.with(n, i)));
+    return all || tried.has(key) ? known.get(key) : undefined;
+  });
+  for (const [i, cell] of [...box.querySelector(".strip").children].entries()) cell.className = found[i] ?? "";
+  box.querySelector(".edge").textContent = found.includes(undefined) ? "" : edge(q, found);
 }
 
 // edges plays the runs that the strips still need. Another choice ends it.
@@ -116,11 +123,18 @@ function edge(q, all) {
   return parts.length > 4 ? "" : capital(`${parts.join(", ")}.`);
 }
 
-// play plays what is chosen, and then finds out where the edges are.
+// showAll shows all values on the strips, or again only those that the reader has played.
+function showAll(is) {
+  all = is;
+  $("every").setAttribute("aria-pressed", String(all));
+}
+
+// play plays what is chosen, and then, if the reader has asked for it, finds out where the edges are.
 async function play() {
   address();
   $("predict").hidden = revealed;
   $("quantities").hidden = !revealed || !run.vary.length;
+  $("all").hidden = !revealed || !run.vary.length;
   for (const id of ["outcome", "guess", "stage", "more"]) $(id).hidden = !revealed;
   engine.drop();
   edges.last = null;
@@ -133,10 +147,15 @@ async function play() {
   const answer = await engine.play(request(), true);
   if (play.last !== mine || !answer) return;
   performance.measure("played", { start });
-  if (answer.statuses) known.set(JSON.stringify(request()), answer.statuses[run.property] ?? "unknown");
+  if (answer.statuses) {
+    const key = JSON.stringify(request());
+    known.set(key, answer.statuses[run.property] ?? "unknown");
+    tried.add(key);
+  }
+  for (const n of run.vary.keys()) paint(n);
   show(answer, run.property);
   performance.measure("drawn", { start });
-  await edges();
+  if (all) await edges();
 }
 
 // show shows what came out of a run.
@@ -149,14 +168,20 @@ function show(answer, property) {
     return;
   }
   const found = answer.statuses[property];
+  const others = Object.keys(answer.statuses).filter((p) => p !== property && answer.statuses[p] === "violated");
   const broken = (answer.broken?.[property] ?? []).map((b) => (b === "none" ? "no assumption was broken" : `broken assumption: ${b}`));
   $("outcome").replaceChildren(`“${property}” is `, make("strong", { class: found }, words[found]), broken.length ? ` (${broken.join("; ")})` : "", ".",
+    found !== "violated" && others.length ? ` But ${others.map((p) => `“${p}”`).join(" and ")} ${others.length > 1 ? "are" : "is"} violated.` : "",
     ...(answer.unmet ?? []).map((u) => ` But ${u}.`));
   $("result").hidden = false;
   $("checksum").textContent = answer.checksum;
   $("took").textContent = `${Math.round(answer.took)} ms`;
   $("edit").href = `playground.html#${answer.token ?? `${run.name}`}`;
-  drawRuns($("stage"), answer.figure);
+  const asked = (v) => v.property === property;
+  answer.figure.stories.sort((a, b) => asked(b) - asked(a)); // what the reader was asked about is explained first, and the cursor is there
+  const explorer = drawRuns($("stage"), answer.figure);
+  const at = answer.figure.violations.find(asked);
+  if (at) explorer.choose(explorer.all[0], at.event);
 }
 
 // address writes what is chosen into the address of the page, so that a copied link opens the same.
@@ -199,6 +224,12 @@ async function main() {
   $("claim").addEventListener("change", () => {
     chooseClaim($("claim").value);
     return chooseRun(0);
+  });
+  $("every").addEventListener("click", () => {
+    showAll(!all);
+    if (!all) edges.last = null;
+    for (const n of run.vary.keys()) paint(n);
+    if (all) edges();
   });
   $("kept").addEventListener("click", () => reveal("kept"));
   $("violated").addEventListener("click", () => reveal("violated"));
