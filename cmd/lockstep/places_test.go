@@ -31,7 +31,7 @@ func TestPlacesToAdd(t *testing.T) {
 	}{
 		{"must", regexp.MustCompile(`seesNoTTL|CLIENT sees no TTL`),
 			map[string]int{"checker/must_forms.go": 1, "scenarios/script/doc.go": 1, "checker/occurred_clients.go": 1}, nil},
-		{"fault", regexp.MustCompile(`\bhistory\.Reset\b|\(f? ?Reset\)|\btype Reset\b|\bcase Reset\b|"reset"|^//\treset `),
+		{"fault", regexp.MustCompile(`\bhistory\.Reset\b|\(f? ?Reset\)|\btype Reset\b|\bcase Reset\b|"reset( LINK)?"|^//\treset `),
 			map[string]int{"sim/history/fault.go": 9, "sim/inject.go": 1, "nodes/live/nemesis.go": 2, "scenarios/script/doc.go": 1,
 				"scenarios/script/headline.go": 1, "checker/explain/faults.go": 1, "reports/explorer/faults.go": 1},
 			map[string]int{"checker/explain/obstacles.go": 1, "sim/network.go": 1}}, // of a lost reply; of a packet

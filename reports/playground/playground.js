@@ -256,11 +256,12 @@ async function main() {
   editor = new Editor($("editor"), async (r) => (await engine.play({ ...r, want: "completions" }, true))?.completions ?? [], changed);
   $("run").addEventListener("change", () => $("run").value && open($("run").value));
   $("lock").addEventListener("change", () => {
+    if (!$("lock").value) return;
     const lines = editor.text.split("\n");
     const n = lines.findIndex((l) => /^-- \S+/.test(l));
     if (n < 0) { // a text that has no last line yet gets one
-      const { name, nodes } = menu.locks.find((l) => l.name === $("lock").value) ?? {};
-      if (name) editor.edit(editor.text.length, editor.text.length, `${/\n$|^$/.test(editor.text) ? "" : "\n"}\n-- ${name} nodes=${nodes} --\n`);
+      const { name, nodes } = menu.locks.find((l) => l.name === $("lock").value);
+      editor.edit(editor.text.length, editor.text.length, `${/\n$|^$/.test(editor.text) ? "" : "\n"}\n-- ${name} nodes=${nodes} --\n`);
       return;
     }
     editor.line(n + 1, lines[n].replace(/^-- \S+/, () => `-- ${$("lock").value}`));
