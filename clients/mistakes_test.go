@@ -315,6 +315,21 @@ var harms = map[string]harm{
 		})
 		s.client("c2", func(c *client) { done(c.at(15, build(c.env), 3*time.Second) != nil) })
 	}},
+	"single-joins": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 8*time.Second)
+			lease := c.at(5, l, 8*time.Second)
+			done(lease != nil && lease.Until().After(c.env.Clock.Now().Add(4*time.Second)))
+		})
+	}},
+	"watchdog-swaps-token": {faults: []string{"on reply MGET n1->c2 delay 2500ms"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(0, build(c.env), 2*time.Second)
+			c.Until(20 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(1, build(c.env), 2*time.Second) != nil) })
+	}},
 	"watchdog-release-waits": {later: []string{"crash n1"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			lease := c.at(0, build(c.env), 4*time.Second) // its renewal at 1.3 s fails

@@ -37,10 +37,13 @@ type Renewed struct {
 
 // Watchdog makes locks like [clients.NewWatchdog], each lease of which renews itself by [ExtendOn] every third of the TTL, unless change
 // changes that.
-func Watchdog(change func(l *Renewed, ttl time.Duration)) clients.New {
+func Watchdog(change func(l *Renewed, ttl time.Duration)) clients.New { return Renewing(Take, change) }
+
+// Renewing makes locks like those of [Watchdog], which are taken by another function than [Take].
+func Renewing(take func(ctx context.Context, env clients.Env, name, token string, ttl time.Duration) (*Lease, error), change func(l *Renewed, ttl time.Duration)) clients.New {
 	return func(env clients.Env) clients.Locker {
 		return Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := Take(ctx, env, name, Token(env.Rand), ttl)
+			lease, err := take(ctx, env, name, Token(env.Rand), ttl)
 			if err != nil {
 				return nil, err
 			}
