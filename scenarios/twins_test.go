@@ -186,6 +186,7 @@ var twins = []twin{
 	{"other-name/redlock/prefix", "single-release-prefix", ""},
 	{"other-name/single/both", "single-one-at-a-time", ""},
 	{"other-name/watchdog/both", "watchdog-one-timer", ""},
+	{"ttl-fraction/single/nearer-two", "single-until-rounded", ""},
 	{"asked-while-held/single/past-its-end", "single-joins", ""},
 	{"pause-in-acquire/watchdog/renewed", "watchdog-swaps-token", ""},
 	{"redlock-minority-down/redlock/first", "redlock-first-three", ""},
