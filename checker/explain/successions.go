@@ -34,8 +34,12 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 				n.clockFaultsOf(first.Client, old.From, old.From, true)
 			}
 			// A key without an end of its own is over when the lease is.
-			over := ", though that lease lasted until " + history.Seconds(n.event(first.ReturnEvent).Until) + " by its owner's clock"
-			switch until := n.event(first.ReturnEvent).Until; {
+			until := n.event(first.ReturnEvent).Until
+			if i := facts.Before(n.f.Extensions[first.Label], old.To); i >= 0 {
+				until = n.event(i).Until
+			}
+			over := ", though that lease lasted until " + history.Seconds(until) + " by its owner's clock"
+			switch {
 			case until == history.NoEnd:
 				over = ""
 			case e.At >= first.End:

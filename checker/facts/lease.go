@@ -54,6 +54,22 @@ type Lease struct {
 	EndEvent    int // -1 if time alone ended the hold
 }
 
+// attemptedAgain reports whether a key of a lease had been deleted by its client or had expired after event j, and was then set anew before event
+// i. Some locks use one token for all attempts of an acquire. Then the majority of event j belongs to an attempt that failed.
+func (f *Facts) attemptedAgain(label string, j, i int) bool {
+	ended := map[place]bool{}
+	for _, n := range f.LivesOf[label] { // in the order in which they began
+		k := &f.Lives[n]
+		if p := (place{k.Node, k.Key}); ended[p] && k.From < i {
+			return true
+		} else if k.To > j && k.To < i {
+			e := f.Events[k.To]
+			ended[p] = e.Op == history.Expire || e.Op == history.Delete && e.By == history.Client(label)
+		}
+	}
+	return false
+}
+
 // newHolds returns the holds of the lease that event i, an ok acquire, returned: the first, and those that began with a late
 // extension. A client that has released a lease does not hold it again, even if an extension was in progress. After the lock has
 // said that the lease is lost, only an extension that the client asked for begins a hold.
@@ -67,7 +83,7 @@ func (f *Facts) newHolds(i int) []Lease {
 	if j, ok := f.Invocation[i]; ok {
 		l.InvokeEvent, l.Invoked = j, f.Events[j].At
 	}
-	if j := Before(f.grants[l.Label], i); j >= 0 {
+	if j := Before(f.grants[l.Label], i); j >= 0 && !f.attemptedAgain(l.Label, j, i) {
 		l.GrantEvent, l.Granted, l.GrantSeen = j, f.Events[j].At, true
 	}
 	f.valid(&l, i)

@@ -82,6 +82,28 @@ func TestLeaseWithTheTokenOfAnother(t *testing.T) {
 	}
 }
 
+// The token is the same for all attempts of an acquire. A majority that the client has given back is not the grant.
+func TestGrantOfAnEarlierAttempt(t *testing.T) {
+	const first = "nodes 3\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 n2 set c1#1\n"
+	const last = "\n9 c1 ok acquire c1#1 until=19"
+	for _, c := range []struct {
+		name, story string
+		seen        bool
+	}{
+		{"one attempt", first + "0.3 n3 set c1#1", true},
+		{"a node comes back empty, and has the key again, without a new majority", first + "0.3 n3 set c1#1\n2 n3 lose c1#1\n3 n3 set c1#1", true},
+		{"given back, and granted again", first + "1 n1 delete c1#1 by=c1\n1 n2 delete c1#1 by=c1\n8 n1 set c1#1\n8.1 n2 set c1#1\n8.2 n3 set c1#1", true},
+		{"given back on one node, and set there anew by the next attempt", first + "1 n1 delete c1#1 by=c1\n7 n3 set c1#1\n7.5 n3 delete c1#1 by=c1\n8 n3 set c1#1", true},
+		{"given back on one node, and set there anew, while another keeps the key", first + "0.3 n3 set c1#1\n1 n1 delete c1#1 by=c1\n8 n1 set c1#1", false},
+		{"expired on one node, and set there anew, while others keep the key", first + "0.3 n3 set c1#1\n7 n1 expire c1#1\n8 n1 set c1#1", false},
+		{"deleted by another, and set there anew", first + "0.3 n3 set c1#1\n7 n1 delete c1#1 by=c2\n8 n1 set c1#1", true},
+	} {
+		if l := Of(handmade.History(t, c.story+last)).Lease("c1#1"); l.GrantSeen != c.seen {
+			t.Errorf("%s: the grant is seen: %v", c.name, l.GrantSeen)
+		}
+	}
+}
+
 // Each wanted result gives the holds of c1#1, in seconds, and why each ended.
 func TestLeasesExtended(t *testing.T) {
 	const c1 = "0 c1 invoke acquire\n1 c1 ok acquire c1#1 until=10\n"
