@@ -254,7 +254,41 @@ func grantOracle(h *history.History, acquire int) int {
 			grant = i
 		}
 	}
+	if attemptedAgainOracle(h, grant, acquire) {
+		return acquire
+	}
 	return grant
+}
+
+// attemptedAgainOracle reports whether a key of the lease of an ok acquire was set anew after a grant, where one had expired since then, or its client
+// had deleted it.
+func attemptedAgainOracle(h *history.History, grant, acquire int) bool {
+	label := h.Events[acquire].Lease
+	changes := func(e, of history.Event) bool {
+		return e.Kind == history.State && e.Process == of.Process && e.Key == of.Key && e.Op != history.Retime
+	}
+	sets := func(e history.Event) bool { return e.Op == history.Set || e.Op == history.Over }
+	for set := grant + 1; set < acquire; set++ {
+		s := h.Events[set]
+		if s.Kind != history.State || !sets(s) || s.Lease != label {
+			continue
+		}
+		for end := grant + 1; end < set; end++ {
+			e := h.Events[end]
+			if !changes(e, s) || e.Op != history.Expire && !(e.Op == history.Delete && e.By == history.Client(label)) {
+				continue
+			}
+			for before := end - 1; before >= 0; before-- {
+				if b := h.Events[before]; changes(b, s) {
+					if sets(b) && b.Lease == label {
+						return true
+					}
+					break
+				}
+			}
+		}
+	}
+	return false
 }
 
 // votesOracle counts the nodes that have a key of the lease of an ok acquire after event i. A copy that replication made counts
