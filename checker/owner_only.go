@@ -72,7 +72,7 @@ func ownerOnly(ix *index) []Violation {
 	return found
 }
 
-// sameToken says why the client of a command has a lease with the fencing token of another's. If that token is the value of the key, no
+// sameToken says why the client that sent a command has a lease with the same fencing token as the lease of another client. If that token is the value of the key, no
 // comparison can tell the two leases apart.
 func (ix *index) sameToken(label string, e history.Event) (Assumption, []int) {
 	owner := ix.Lease(label)

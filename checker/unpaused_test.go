@@ -114,7 +114,7 @@ func TestStanding(t *testing.T) {
 }
 
 // The reason for UNKNOWN says why a fault had no effect, if that is known. For a clock fault of a client it says that the fault
-// cannot reach the lock; for one of a server it says only that the fault never bit.
+// cannot reach the lock; for one of a server it says only that the fault had no effect.
 func TestIdleFault(t *testing.T) {
 	for _, c := range []struct{ fault, why string }{
 		{"0 c1 fault drift ppm=-50000 id=9 drift_c1_-50000ppm", "the fault `drift c1 -50000ppm` had no effect: from then on the lock of c1 read no clock of its process, and the clock of package time cannot be set"},

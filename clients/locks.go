@@ -53,7 +53,7 @@ func Locks() []Lock {
 // Find returns one of [Locks] by its name. If there is none, the error names the nearest.
 func Find(name string) (New, error) { return FindIn(Locks(), name) }
 
-// UsualNodes is on how many nodes a lock runs as a rule: on five if it is Redlock or like it, otherwise on one.
+// UsualNodes returns the number of nodes on which a lock usually runs: five if it is Redlock or like it, otherwise one.
 func UsualNodes(name string) int {
 	for _, l := range Locks() {
 		if l.Name == name && (name == "redlock" || slices.Contains(l.Like, "redlock")) {

@@ -190,7 +190,7 @@ var twins = []twin{
 	{"asked-while-held/single/past-its-end", "single-joins", ""},
 	{"pause-in-acquire/watchdog/renewed", "watchdog-swaps-token", ""},
 	{"redlock-minority-down/redlock/first", "redlock-first-three", ""},
-	{"ttl-too-long/single/months", "single-microseconds-32", ""},
+	{"ttl-too-long/single/hours", "single-microseconds-32", ""},
 	{"ttl-too-long/single/held", "single-capped-ttl", ""},
 	{"watchdog-crash/watchdog/later", "watchdog-doubles", ""},
 	{"watchdog-crash/watchdog", "watchdog", "at 11500ms jump n1 +20s"},

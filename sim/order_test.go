@@ -145,7 +145,7 @@ func TestGoroutinesWakeInOrder(t *testing.T) {
 }
 
 // A client learns of the crash of a server on all its connections at once. The Go scheduler decides on which of them it waits and
-// which is idle. This must not decide whether the idle one is known to be dead, also if the client was paused when the server crashed.
+// which is idle. This must not decide whether the idle one is known to be dead, even if the client was paused when the server crashed.
 func TestCrashIsHeardAtOnce(t *testing.T) {
 	for i := range 6 {
 		which, paused := i%3, i >= 3

@@ -362,7 +362,7 @@ func (p *Process) resume() bool {
 	return true
 }
 
-// hangUpsAtOnce makes one event of the ends of connections that a client learned of together, as it would without the pause; see [packet.act].
+// hangUpsAtOnce makes one event of the ends of connections of which the client would have learned together without the pause; see [packet.act].
 func hangUpsAtOnce(waiting []*item) (events []*item) {
 	var last *packet
 	for _, it := range waiting {

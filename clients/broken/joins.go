@@ -9,7 +9,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// joins gives a client that asks for a lock that its process holds a share of the lease. It counts the end from then, but does not extend the key.
+// joins gives a share of the lease to a client that asks for a lock which its process already holds. It counts the end from then on, but does not
+// extend the key.
 // It needs a client that asks for the lock while it holds it, and relies on it after the key is gone.
 var joins = clients.Lock{
 	Name:  "single-joins",

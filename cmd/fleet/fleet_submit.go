@@ -333,7 +333,7 @@ func (w *submitter) exchange(ctx context.Context, state queue.State) error {
 	return nil
 }
 
-// tell prints what a shard that is here has found, if no other shard has found it before.
+// tell prints what a shard that has come in has found, unless it has been printed for another shard.
 func (w *submitter) tell(ctx context.Context, shard int) {
 	m, err := shards.Read(ctx, w.store.dir(shard))
 	if err != nil {

@@ -77,7 +77,7 @@ func tryPlayground(t *testing.T, dir string) {
 		if n := eval[int](b, `[...document.querySelectorAll(".knob")].filter((k) => k.checkVisibility()).length`); n != 0 {
 			t.Errorf("%d knobs of the run before could still be dragged, which would undo what was typed", n)
 		}
-		if got := b.text("#outdated"); got != "This is the last run that could be played, not that of your text." {
+		if got := b.text("#outdated"); got != "This is the last run that could be played. It is not the run of your present text." {
 			t.Errorf("over the run before: %q", got)
 		}
 		b.press(kb.Backspace)

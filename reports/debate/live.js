@@ -84,7 +84,7 @@ function slider(q, n) {
   return make("div", { class: "quantity" }, make("label", {}, make("span", { class: "what" }, q.what), value, back), input, strip, make("p", { class: "edge", role: "status" }));
 }
 
-// paint fills the strip of a quantity with what the reader may see. Once that is all, a sentence says it, too.
+// paint fills the strip of a quantity with what the reader may see. Once the reader may see every value, a sentence sums them up.
 function paint(n) {
   const q = run.vary[n];
   const box = $("quantities").children[n];

@@ -297,7 +297,7 @@ func (k key) differ(other key) string {
 		case i == len(other.changes):
 			return fmt.Sprintf("%s is still there, and should %s.", k, want.should())
 		case want.op == history.Delete && other.changes[i].op == history.Expire && (want.age-other.changes[i].age).Abs() <= late:
-			// It expired just before it was deleted.
+			// It expired at about the time at which it should have been deleted.
 		case want.op != other.changes[i].op, want.op == history.Delete && (want.age-other.changes[i].age).Abs() > late:
 			return fmt.Sprintf("%s %s, and should %s.", k, other.changes[i].did(), want.should())
 		case (want.ttl - other.changes[i].ttl).Abs() > tolerance:

@@ -156,7 +156,7 @@ func TestDiffer(t *testing.T) {
 	if got, want := differ(none, ok()), "A right lock does not set the key of c1#1 on n1, and this one has set it."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// A key that expires just before it would have been deleted is as good as deleted.
+	// A key that expires at about the time at which it should have been deleted is as good as deleted.
 	late := ok()
 	late.Events[4].Op, late.Events[4].At = history.Expire, late.Events[4].At+50*time.Millisecond
 	if got := differ(ok(), late); got != "" {

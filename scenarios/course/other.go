@@ -19,7 +19,7 @@ const (
 	longer     = "longer" // sets the key of the lock, unless it exists, to the last value that it has seen there, and one more character
 )
 
-// amongOthers returns the lock of build, which is another program's if it has such a name.
+// amongOthers returns the lock of build, but if it is asked for a lock with such a name, it acts as the other program.
 func amongOthers(build clients.New) clients.New {
 	return func(env clients.Env) clients.Locker {
 		l := &mixed{Locker: build(env), env: env}

@@ -65,7 +65,7 @@ type Answer struct {
 	Unmet    []string                            `json:"unmet,omitempty"`
 	Checksum string                              `json:"checksum,omitempty"`
 	Script   string                              `json:"script,omitempty"`
-	File     string                              `json:"file,omitempty"`  // the script as a scenario file, if it is none because it has no title
+	File     string                              `json:"file,omitempty"`  // the script made into a scenario file, if it lacks a proper title; otherwise empty
 	Token    string                              `json:"token,omitempty"` // empty if the run is too long for one
 	Figure   json.RawMessage                     `json:"figure,omitempty"`
 	Handles  []Handle                            `json:"handles,omitempty"`

@@ -213,18 +213,18 @@
 //	jump PROCESS +DURATION or -DURATION
 //	                            sets the wall clock forward or back; the steady clock does not notice
 //	drift PROCESS +NUMBERppm or -NUMBERppm
-//	                            both clocks run fast or slow from now on, by so many millionths
+//	                            the wall clock and the steady clock run fast or slow from now on, by so many millionths
 //	slew PROCESS +DURATION or -DURATION over DURATION
 //	                            corrects the wall clock little by little
 //	cut LINK                    no message arrives any more; the connections stay open
 //	heal [LINK]                 ends cut, hold and delay on a link, or on every link
 //	hold LINK                   keeps messages from arriving until release
-//	release LINK                lets the messages arrive that hold keeps
+//	release LINK                delivers the messages that hold has kept back
 //	delay LINK DURATION         each message takes that much longer from now on; 0s ends it
 //	reset LINK                  breaks the connections, and drops the messages on them; clients may connect again at once
 //	on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)
-//	                            holds, delays or drops one message: the next, or the one with this number, that belongs to a
-//	                            command of Redis or to an operation of the client
+//	                            holds or delays one message, or drops it and breaks its connection (reset): the next that
+//	                            belongs to this command or operation, or the one with this number
 //
 // A link is c1-n4 (both directions) or c1->n4 (one direction). It joins a client and a server, or two Redis servers that
 // communicate, such as n1-r1, s1-n1 and s1-s2. The last form is a fault of one message: the next request or reply

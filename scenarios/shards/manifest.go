@@ -40,8 +40,8 @@ type Manifest struct {
 	Complete bool   `json:"complete"`          // all runs of the shard were played
 	Answers  int    `json:"answers,omitempty"` // how many there are
 	Sum      string `json:"sha256,omitempty"`  // of the file with the answers
-	// Found says what is violated in a plan of the shard, in no run of the reference: a line for each way to fail. It is news, and no result:
-	// the merged search takes all from the answers.
+	// Found has a line for each way to fail that a plan of the shard shows, but no run of the reference. It is only news: the merged search
+	// takes its results from the answers.
 	Found []string `json:"found,omitempty"`
 }
 

@@ -278,15 +278,15 @@ var faultRows = []FaultRow{
 	{"promote PROCESS", "makes a replica of n1 the primary; clients then find it instead of n1", "promote r1"},
 	{"follow PROCESS PRIMARY", "makes n1 or a replica of it a replica of another server; it loses its own keys", "follow n1 r1"},
 	{"jump PROCESS +DURATION or -DURATION", "sets the wall clock forward or back; the steady clock does not notice", "jump n1 +10s"},
-	{"drift PROCESS +NUMBERppm or -NUMBERppm", "both clocks run fast or slow from now on, by so many millionths", "drift c1 -100000ppm"},
+	{"drift PROCESS +NUMBERppm or -NUMBERppm", "the wall clock and the steady clock run fast or slow from now on, by so many millionths", "drift c1 -100000ppm"},
 	{"slew PROCESS +DURATION or -DURATION over DURATION", "corrects the wall clock little by little", "slew n1 +1s over 10s"},
 	{"cut LINK", "no message arrives any more; the connections stay open", "cut c1-n4"},
 	{"heal [LINK]", "ends cut, hold and delay on a link, or on every link", "heal c1-n4"},
 	{"hold LINK", "keeps messages from arriving until release", "hold c1->n1"},
-	{"release LINK", "lets the messages arrive that hold keeps", "release c1->n1"},
+	{"release LINK", "delivers the messages that hold has kept back", "release c1->n1"},
 	{"delay LINK DURATION", "each message takes that much longer from now on; 0s ends it", "delay c1->n1 50ms"},
 	{"reset LINK", "breaks the connections, and drops the messages on them; clients may connect again at once", "reset c1-n1"},
-	{"on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)", "holds, delays or drops one message: the next, or the one with this number, that belongs to a command of Redis or to an operation of the client", "on reply SET n1->c1 reset"},
+	{"on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)", "holds or delays one message, or drops it and breaks its connection (reset): the next that belongs to this command or operation, or the one with this number", "on reply SET n1->c1 reset"},
 }
 
 // FaultRows lists the faults, in the order in which they are documented.

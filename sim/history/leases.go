@@ -206,7 +206,7 @@ func (l *Leases) Set(client string, id int, takes Taking, key string, values ...
 }
 
 // take notes that an acquire has set a key of the lock for a lease. If it sets keys of several names, the one with just the name of the lock
-// counts, or else the first; if it sets one several times, the lease counts that it asked for last.
+// counts, or else the first; if it sets one several times, the lease that it asked for last counts.
 func (l *Leases) take(op operation, key string, a *claim) {
 	lock, was := l.locks[op], l.taken[op]
 	if !named(key, lock) || was.by != nil && (key == was.key && a.n < was.by.n || key != was.key && key != lock) {

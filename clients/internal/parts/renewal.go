@@ -39,7 +39,7 @@ type Renewed struct {
 // changes that.
 func Watchdog(change func(l *Renewed, ttl time.Duration)) clients.New { return Renewing(Take, change) }
 
-// Renewing makes locks like those of [Watchdog], which are taken by another function than [Take].
+// Renewing makes locks like those of [Watchdog], but they are acquired by take instead of [Take].
 func Renewing(take func(ctx context.Context, env clients.Env, name, token string, ttl time.Duration) (*Lease, error), change func(l *Renewed, ttl time.Duration)) clients.New {
 	return func(env clients.Env) clients.Locker {
 		return Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
