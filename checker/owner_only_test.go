@@ -51,6 +51,8 @@ func TestOwnerOnly(t *testing.T) {
 			story: fenced + again + "15 n1 delete c2#1 by=c1"},
 		{name: "of a lease with another fencing token, after the node has lost its counter", want: []string{"c1 deleted the key of c2#1 on n1 at 15.000s [none]"},
 			story: fenced + "5 n1 lose 33 key=lock:fence\n" + strings.ReplaceAll(again, "33", "1") + "15 n1 delete c2#1 by=c1"},
+		{name: "of a lease on another lock with the same fencing token, after the node has lost its counter", want: []string{"c1 deleted the key of c2#1 on n1 at 15.000s [none]"},
+			story: strings.ReplaceAll(fenced, "fence=33", "fence=33 lock=b") + "5 n1 lose 33 key=lock:fence\n" + again + "15 n1 delete c2#1 by=c1"},
 		{name: "a value over that of an earlier lease with the same fencing token, since the node has lost its counter", want: []string{"c2 overwrote the key of c1#1 on n1 at 12.100s [durable nodes]"},
 			story: strings.ReplaceAll(fenced, "10", "30") + "5 n1 lose 33 key=lock:fence\n" + strings.ReplaceAll(again, "n1 set c2#1", "n1 over c2#1 was=c1#1")},
 		{name: "a value over that of another", story: c1 + "3 c2 invoke acquire\n4 n1 over c2#1 was=c1#1",

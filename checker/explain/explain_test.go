@@ -1232,6 +1232,25 @@ func TestExplain(t *testing.T) {
 			c2 was granted c2#1 on n1 at 4.001s with fence 33, valid until 14.000s by its own clock.
 			Fence 33 of c2#1 was the same as fence 33 of c1#1, though the lease is newer.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
+
+		{name: "a token that was given twice, from a counter that the history does not show", property: checker.Tokens, broken: checker.DurableNodes, change: fences(map[string]int64{"c1#1": 33, "c2#1": 33}), story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 invoke release c1#1
+			1.001   n1 delete c1#1
+			1.002   c1 ok release c1#1
+			2       n1 fault crash crash_n1
+			3       n1 fault restart restart_n1_empty
+			4       c2 invoke acquire
+			4.001   n1 set c2#1
+			4.002   c2 ok acquire c2#1 until=14`, events: []int{2, 10},
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s with fence 33, valid until 10.000s by its own clock.
+			n1 came back with an empty disk at 3.000s, and so without the counter of fencing tokens.
+			c2 was granted c2#1 on n1 at 4.001s with fence 33, valid until 14.000s by its own clock.
+			Fence 33 of c2#1 was the same as fence 33 of c1#1, though the lease is newer.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			h := handmade.History(t, c.story)

@@ -35,6 +35,8 @@ func TestOverwritten(t *testing.T) {
 	for _, test := range []struct{ name, until, at, want string }{
 		{"too early", "10", "5", "c2 found the key of c1#1 on n1, and overwrote it at 5.000s, though that lease lasted until 10.000s by its owner's clock."},
 		{"when it was over", "10", "12", "c2 found the key of c1#1 on n1, and overwrote it at 12.000s: that lease had ended at 10.000s by its owner's clock."},
+		{"too early, though it had been extended", "10\n3 c1 info renew c1#1 until=20", "12",
+			"c2 found the key of c1#1 on n1, and overwrote it at 12.000s, though that lease lasted until 20.000s by its owner's clock."},
 		{"without an end", "never", "12", "c2 found the key of c1#1 on n1, and overwrote it at 12.000s."},
 	} {
 		got := narrate(t, "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 ok acquire c1#1 until="+test.until+"\n4 c2 invoke acquire\n"+

@@ -30,7 +30,6 @@ func (n *narrator) tellTokens() {
 	n.delays(a)
 	if i := n.f.HiddenCounterLost(a, b); i >= 0 {
 		n.say(step, i, nil, "%s came back with an empty disk at %s, and so without the counter of fencing tokens.", n.event(i).Process, n.time(i))
-		n.cause = append(n.cause, i)
 	}
 	if fault := n.f.TimeSetBack(a, b); fault >= 0 {
 		n.fault(step, fault)
