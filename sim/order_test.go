@@ -178,6 +178,27 @@ func TestCrashIsHeardAtOnce(t *testing.T) {
 	}
 }
 
+// Crashes of two servers during a pause are two events, in the order in which they happened.
+func TestCrashesInAPauseKeepTheirOrder(t *testing.T) {
+	var woke []string
+	inWorld(t, Config{Seed: 1}, func(w *World) {
+		c := w.Process("c1")
+		for _, node := range []string{"n1", "n2"} {
+			s := w.Serve(node, &echo{})
+			c.Go(func(ctx context.Context) {
+				dial(ctx, c, s).Read(make([]byte, 1))
+				woke = append(woke, node)
+			})
+		}
+		w.Plan(500*time.Millisecond, history.Pause{Process: "c1", For: time.Minute})
+		w.Plan(time.Second, history.Crash{Process: "n2"})
+		w.Plan(2*time.Second, history.Crash{Process: "n1"})
+	})
+	if want := []string{"n2", "n1"}; !slices.Equal(woke, want) {
+		t.Errorf("they wake in the order %v, want %v", woke, want)
+	}
+}
+
 // If a fault is injected while the history is being written, nobody wakes before the scheduler has finished what it was doing:
 // sending what was written, or delivering.
 func TestFaultsWaitForTheScheduler(t *testing.T) {

@@ -362,27 +362,23 @@ func (p *Process) resume() bool {
 	return true
 }
 
-// hangUpsAtOnce makes one event of the ends of connections of which the client would have learned together without the pause; see [packet.act].
+// hangUpsAtOnce makes one event of the ends of connections that arrived at one instant: without the pause the client would have learned of them
+// together; see [packet.act].
 func hangUpsAtOnce(waiting []*item) (events []*item) {
-	var last *packet
+	before := false
 	for _, it := range waiting {
 		a, ok := it.act.(*arrived)
-		p := (*packet)(a)
-		if !ok || p.kind != fin && p.kind != rst {
-			last = nil
-			events = append(events, it)
-			continue
-		}
-		if end := len(events) - 1; last != nil && it.due == events[end].due && p.conn.link == last.conn.link && p.twin(last) {
-			all, _ := events[end].act.(inOrder)
-			if all == nil {
+		hangUp := ok && (a.kind == fin || a.kind == rst)
+		if end := len(events) - 1; hangUp && before && it.due == events[end].due {
+			all, grouped := events[end].act.(inOrder)
+			if !grouped {
 				all = inOrder{events[end]}
 			}
 			events[end] = &item{due: it.due, class: it.class, proc: it.proc, waits: true, act: append(all, it)}
 		} else {
 			events = append(events, it)
 		}
-		last = p
+		before = hangUp
 	}
 	return events
 }
