@@ -94,7 +94,8 @@ func TestPageLinks(t *testing.T) {
 	}
 }
 
-// Attempts that are refused one after the other are drawn as one mark, and are details in the list. Their messages are not drawn.
+// Attempts that are refused one after the other are drawn as one mark where the last of them ends, because nobody knows it before. They are
+// details in the list, and their messages are not drawn.
 func TestPageJoinsRefusals(t *testing.T) {
 	h := sample.Herd()
 	page, d := pageOf(t, Run{Facts: facts.Of(h), Result: checker.Check(facts.Of(h), nil)})
@@ -104,8 +105,8 @@ func TestPageJoinsRefusals(t *testing.T) {
 		for _, mk := range l.Marks {
 			if strings.HasPrefix(mk.Text, "acquire refused") {
 				refused++
-				if mk.Text != "acquire refused ×30" || m.Events[mk.Event].Level != 0 {
-					t.Errorf("%s, at a detail of level %d", mk.Text, m.Events[mk.Event].Level)
+				if e := m.Events[mk.Event]; mk.Text != "acquire refused ×30" || e.Level != 0 || e.Kind != history.Fail || mk.At != e.At {
+					t.Errorf("%s at %v, for %s at %v of level %d", mk.Text, mk.At, e.Kind, e.At, e.Level)
 				}
 			}
 		}

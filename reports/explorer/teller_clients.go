@@ -63,13 +63,17 @@ func (t *teller) tellDeed(d reports.Deed) {
 		}
 		t.bar(d.Process, Bar{From: d.Invoked, To: until, Style: Asking, Client: d.Process})
 		m.Shape = Bare
+		outcome := ""
 		switch {
 		case d.Refused() && d.Outcome == history.Info:
-			m.Text = "acquire: no answer"
+			outcome = ": no answer"
 		case d.Refused():
-			m.Text = "acquire refused"
+			outcome = " refused"
 		case d.Outcome == history.Info:
-			m.Text = "acquire: outcome unknown"
+			outcome = ": outcome unknown"
+		}
+		if outcome != "" { // nobody knows it before the end
+			m.At, m.Shape, m.Text, m.event = d.Returned, Ticked, m.Text+outcome, d.Out
 		}
 		if d.Folded() {
 			m.Text += fmt.Sprintf(" ×%d", d.Times)

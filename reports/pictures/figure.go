@@ -133,20 +133,10 @@ func (f *figure) labelsOf(l *explorer.Lane) []label {
 	}
 	for _, m := range l.Marks {
 		if m.Text != "" {
-			ls = append(ls, label{text: reports.Printable(m.Text, 60), face: labelFace, ink: black, at: known(l, m.At), x: f.x(m.At), weight: m.Weight})
+			ls = append(ls, label{text: reports.Printable(m.Text, 60), face: labelFace, ink: black, at: m.At, x: f.x(m.At), weight: m.Weight})
 		}
 	}
 	return ls
-}
-
-// known is when it is known how something went that a client asked for at an instant, and so what its label says.
-func known(l *explorer.Lane, at time.Duration) time.Duration {
-	for _, b := range l.Bars {
-		if b.Style == explorer.Asking && b.From == at {
-			return b.To
-		}
-	}
-	return at
 }
 
 // x is the place of an instant.
