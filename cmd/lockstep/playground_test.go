@@ -3,10 +3,10 @@
 package main
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +15,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/reader"
+	"lockstep/scenarios/script"
 )
 
 // tryPlayground tries the page on which readers write scenarios.
@@ -199,44 +201,102 @@ func tryPlayground(t *testing.T, dir string) {
 		b.size(1280, 900)
 	})
 
-	// Whatever a link contains, the page says what is wrong with it, and shows a run.
+	// Whatever a link contains, the page shows the run that it leads to, or says that it is damaged, and changes nothing else. Here are only some of
+	// the links of TestHostileLinks.
 	t.Run("hostile links", func(t *testing.T) {
 		b.t = t
-		open("")
-		n := 15
-		if *allDraws {
-			n = 10_000
-		}
-		good := "lk1." + strings.Repeat("A", 40)
-		if a := reader.Play(reader.Request{Run: "clock-jump/redlock"}); a.Token != "" {
-			good = a.Token
-		}
+		const each = 500
+		open("#pause-after-acquire/single")
+		token := reader.Play(reader.Request{Run: "pause-after-acquire/single"}).Token
 		r := rand.New(rand.NewPCG(uint64(time.Now().Unix()/86400), 1))
-		last := ""
-		for i := range n {
-			link := hostile(r, good)
-			if link == last { // the same address again is no event
-				continue
+		batches := 1
+		if *allDraws {
+			batches = hostileLinks / each
+		}
+		for range batches {
+			links := make([]string, each)
+			for i := range links {
+				links[i] = hostile(r, token)
 			}
-			last = link
-			found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf(`(async () => {
-				const waits = (ms) => new Promise((r) => setTimeout(r, ms));
-				document.getElementById("state").textContent = "";
-				document.getElementById("notice").textContent = "";
-				if (location.hash === %[1]q) return "";
-				location.hash = %[1]q;
-				for (let k = 0; k < 1000 && !document.getElementById("state").textContent.includes("Checksum"); k++) await waits(5);
-				return document.querySelector(".verdict") && document.getElementById("state").textContent.includes("Checksum") ? "" : document.getElementById("playground").textContent.slice(0, 300);
-			})()`, "#"+link), chromedp.EvalAwaitPromise))
+			list, err := json.Marshal(links)
 			b.ok(nil, err)
-			if found != "" {
-				t.Fatalf("link %d, %q: %s", i, link, found)
+			found, err := chromedp.Run(b.ctx, chromedp.Evaluate[struct{ Runs, Wrong []string }](fmt.Sprintf(`(async () => {
+				const $ = (id) => document.getElementById(id);
+				const shown = () => [$("stage").firstElementChild, document.querySelector("#editor textarea").value, document.querySelectorAll("img, iframe, script").length];
+				const found = { runs: [], wrong: [] };
+				let before = shown();
+				const changed = () => shown().some((v, n) => v !== before[n]);
+				for (const link of %s) {
+					$("state").textContent = $("notice").textContent = "";
+					const old = location.hash;
+					location.hash = "#" + link;
+					if (location.hash === old) continue; // the same address again is no event
+					await new Promise((done) => {
+						const ended = () => $("notice").textContent || $("state").textContent.includes("Checksum");
+						const observer = new MutationObserver(() => ended() && done(observer.disconnect()));
+						for (const id of ["state", "notice"]) observer.observe($(id), { childList: true });
+						setTimeout(done, 10_000);
+					});
+					const notice = $("notice").textContent;
+					if (!notice) found.runs.push(link);
+					else if (!notice.startsWith("The link is damaged, or leads to another version of this page: ") || notice.length > 300) found.wrong.push(link + ": " + notice);
+					else if (changed()) found.wrong.push(link + ": something else is shown");
+					before = shown();
+				}
+				await new Promise((done) => setTimeout(done, 1000));
+				if (changed()) found.wrong.push("something else is shown a second after the last link");
+				return found;
+			})()`, list), chromedp.EvalAwaitPromise))
+			b.ok(nil, err)
+			for _, what := range found.Wrong {
+				t.Errorf("%.500q", what)
 			}
-			if i%100 == 99 && testing.Verbose() {
-				fmt.Fprintln(os.Stderr, i+1, "links")
+			for _, link := range found.Runs {
+				if runs, message := follow(link); link != "" && (runs == 0 || message != "") {
+					t.Errorf("%.500q leads to a run, and should say %.500q", link, message)
+				}
 			}
 		}
 	})
+}
+
+const hostileLinks = 10_000
+
+// What a hostile link names is a run, or else there is a message that a reader can read.
+func TestHostileLinks(t *testing.T) {
+	play.QuietRedis()
+	token := reader.Play(reader.Request{Run: "pause-after-acquire/single"}).Token
+	r := rand.New(rand.NewPCG(uint64(time.Now().Unix()/86400), 1))
+	whole := 0
+	for range hostileLinks {
+		link := hostile(r, token)
+		runs, message := follow(link)
+		if message == "" {
+			whole++
+		}
+		if runs == 0 && message == "" || len(message) > 250 {
+			t.Fatalf("%.300q: %.600q", link, message)
+		}
+	}
+	if whole == 0 || whole > hostileLinks/10 {
+		t.Errorf("%d links are not damaged", whole)
+	}
+}
+
+// follow says to how many runs a link leads, and what is wrong with it.
+func follow(link string) (runs int, message string) {
+	for _, name := range strings.SplitN(link, ",", 3)[:min(2, strings.Count(link, ",")+1)] {
+		request := reader.Request{Run: name}
+		if script.IsToken(name) {
+			request = reader.Request{Token: name}
+		}
+		a := reader.Play(request)
+		if len(a.Errors) > 0 {
+			return runs, a.Errors[0].Text
+		}
+		runs++
+	}
+	return runs, ""
 }
 
 // hostile returns a fragment of an address that somebody might send.
@@ -262,7 +322,11 @@ func hostile(r *rand.Rand, token string) string {
 		return token[:r.IntN(len(token))]
 	case 4:
 		return pick("clock-jump/redlock", "../x", "clock-jump/none", "sweep-delay/single", "x/y/z") + pick("", ",", "/") + noise(20)
-	default:
-		return token + "," + pick(token, noise(40), "clock-jump", "<img src=x onerror=alert(1)>", strings.Repeat("A", 20_000))
+	default: // two names, which the page plays in their order, so that few links begin with a run
+		bad := pick(noise(40), "clock-jump", "<img src=x onerror=alert(1)>", strings.Repeat("A", 20_000))
+		if r.IntN(20) > 0 {
+			return bad + "," + token
+		}
+		return token + "," + pick(token, bad)
 	}
 }

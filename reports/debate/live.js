@@ -49,10 +49,11 @@ function chooseClaim(id) {
 }
 
 function chooseRun(n, values) {
+  $("notice").textContent = "";
   run = claim.runs[n] ?? claim.runs[0];
   showAll(false); // another run is another question
   $("runs").querySelectorAll("input").forEach((input, i) => (input.checked = claim.runs[i] === run));
-  chosen = run.vary.map((q, i) => Math.max(values?.[i] ? q.values.indexOf(values[i]) : q.own, 0));
+  chosen = run.vary.map((q, i) => (q.values.includes(values?.[i]) ? q.values.indexOf(values[i]) : q.own));
   $("quantities").replaceChildren(...run.vary.map((q, n) => slider(q, n)));
   $("quantities").hidden = !run.vary.length;
   $("property").textContent = `“${run.property}”`;
@@ -192,19 +193,21 @@ function address() {
   setAddress(`#${claim.id}${n || !own ? `/${n + 1}` : ""}${own ? "" : `/${values.join(",")}`}`);
 }
 
-// follow opens what a link names: #10, #10/2, #10/1/12s,10s.
-async function follow(link) {
-  let text = "";
+// follow opens what a link names: #10, #10/2, #10/1/12s,10s. Of a damaged link it opens what it can.
+function follow(link) {
+  let text;
   try {
     text = decodeURIComponent(link.slice(1));
   } catch {
-    // It is no link of this page.
+    text = link.slice(1); // which is no link of this page
   }
-  const [, id, n, values] = /^(\d{1,2}[a-z]?)(?:\/(\d{1,2}))?(?:\/([^/]{1,200}))?$/.exec(text) ?? [];
-  if (text && !claims.some((c) => c.id === id)) $("notice").textContent = "The link is damaged, or leads to another version of this page. Here is the first claim.";
-  else $("notice").textContent = "";
+  const [, id, n = "1", values] = /^(\d{1,2}[a-z]?)(?:\/(\d{1,2}))?(?:\/([^/]{1,200}))?$/.exec(text) ?? [];
+  const vary = claims.find((c) => c.id === id)?.runs[n - 1]?.vary;
+  const given = values?.split(",") ?? [];
+  const whole = vary && given.length <= vary.length && given.every((v, i) => !v || vary[i].values.includes(v));
   chooseClaim(id);
-  return chooseRun(Number(n || 1) - 1, values?.split(","));
+  chooseRun(n - 1, given);
+  if (text && !whole) $("notice").textContent = "The link is damaged, or leads to another version of this page.";
 }
 
 function reveal(guess) {
@@ -235,7 +238,7 @@ async function main() {
   $("violated").addEventListener("click", () => reveal("violated"));
   $("look").addEventListener("click", () => reveal(""));
   window.addEventListener("hashchange", () => follow(location.hash));
-  await follow(location.hash);
+  follow(location.hash);
 }
 
 main();

@@ -51,6 +51,7 @@ function right(answer) {
   forked = 0;
   shown = answer;
   $("mistakes").replaceChildren();
+  $("notice").textContent = "";
   $("state").textContent = `Played and judged in ${Math.round(answer.took)} ms. Checksum ${answer.checksum}.`;
   const lock = /^-- (\S+)/m.exec(answer.script)?.[1] ?? "";
   $("lock").value = lock;
@@ -107,23 +108,29 @@ function address() {
   setAddress(names.every(Boolean) ? `#${names.join(",")}` : "#");
 }
 
-// follow opens what a link names.
+// follow opens what a link names. A link that is damaged changes nothing.
 async function follow(link) {
   if (exploring) engine.stop();
-  let names = [];
+  let names;
   try {
-    names = decodeURIComponent(link.slice(1)).split(",");
+    names = decodeURIComponent(link.slice(1)).split(",").slice(0, 2);
   } catch {
-    // It is no link of this page.
+    names = [link.slice(1)]; // which is no name
   }
   const answers = [];
-  for (const name of names.slice(0, 2)) answers.push(name && (await engine.play(ask(name), true)));
-  const bad = answers.find((a) => a?.errors);
-  kept = answers.length === 2 && !bad && answers[0] ? { ...answers[0], source: named(names[0]) } : null;
-  comparing();
+  for (const name of names) {
+    const answer = await engine.play(ask(name), true);
+    if (!answer) return undefined; // the reader has gone on meanwhile
+    if (answer.errors) {
+      if (shown) address();
+      else await open("pause-after-acquire/redlock");
+      return ($("notice").textContent = `The link is damaged, or leads to another version of this page: ${answer.errors[0].text}.`);
+    }
+    answers.push(answer);
+  }
   const last = answers.at(-1);
-  $("notice").textContent = bad ? `The link is damaged, or leads to another version of this page: ${bad.errors[0].text}.` : "";
-  if (!last || bad) return open("pause-after-acquire/redlock");
+  kept = answers.length === 2 ? { ...answers[0], source: named(names[0]) } : null;
+  comparing();
   source = named(names.at(-1));
   $("run").value = source;
   editor.load(last.script);
@@ -286,8 +293,10 @@ async function main() {
   $("copy").addEventListener("click", () => copy($("copy"), $("command").textContent));
   $("png").addEventListener("click", () => explorer.diagram.scene.toBlob((blob) => save(`${fileName()}.png`, blob)));
   $("svg").addEventListener("click", () => save(`${fileName()}.svg`, new Blob([svgOf(explorer)], { type: "image/svg+xml" })));
-  window.addEventListener("hashchange", () => follow(location.hash));
-  await follow(location.hash.length > 1 && !/^#[A-Z]\d+$/.test(location.hash) ? location.hash : `#${start}`); // #A57 is an event of the figure that was there before
+  // #A57 is an event of the figure that was there before.
+  const here = () => follow(location.hash.length > 1 && !/^#[A-Z]\d+$/.test(location.hash) ? location.hash : `#${start}`);
+  window.addEventListener("hashchange", here);
+  await here();
 }
 
 main();

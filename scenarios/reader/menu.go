@@ -129,8 +129,14 @@ func newRun(c claims.Claim, e claims.Evidence) (*Run, error) {
 	return r, nil
 }
 
+// longestName limits the name of a run, in bytes: a message with a longer one would not be read.
+const longestName = 200
+
 // find returns a run of the catalogue by its name.
 func find(name string) (*script.Scenario, script.Section, error) {
+	if len(name) > longestName {
+		return nil, script.Section{}, fmt.Errorf("no run has a name of %d bytes", len(name))
+	}
 	scenario, id, _ := strings.Cut(name, "/")
 	s, err := script.Find(scenario)
 	if none, ok := errors.AsType[*script.NotFound](err); ok {

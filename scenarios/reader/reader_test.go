@@ -108,6 +108,7 @@ func TestBadRequests(t *testing.T) {
 		{"nothing", Request{}, "write a scenario, or choose one under “Start from”", 0},
 		{"blanks", Request{Script: " \n\n"}, "write a scenario, or choose one under “Start from”", 0},
 		{"an unknown scenario", Request{Run: "nowhere/redlock"}, `unknown scenario "nowhere"`, 0},
+		{"a name without end", Request{Run: strings.Repeat("a", 20_000)}, "no run has a name of 20000 bytes", 0},
 		{"an unknown run", Request{Run: "clock-jump/redlok"}, "redlock", 0},
 		{"an unknown claim", Request{Claim: "99"}, `there is no claim "99"`, 0},
 		{"a run of another claim", Request{Claim: "10", Run: "clock-jump/redlock"}, `claim 10 has no run "clock-jump/redlock"`, 0},
