@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"lockstep/scenarios/course/pack"
 )
 
 // A course is the same each time. From a copy of its lab, without any module and without a network, the exercises compile as they are handed
@@ -94,6 +96,61 @@ func TestCourse(t *testing.T) {
 	if graded != own {
 		t.Errorf("the grader gives another result than go test:\n%s\n%s", graded, own)
 	}
+}
+
+// A student does the tasks of the browser lab on a phone: follows each link, predicts, moves the sliders, and sees what the answers say.
+func TestBrowserLab(t *testing.T) {
+	b := newBrowser(t)
+	dir := filepath.Join(t.TempDir(), "course")
+	if out, code := program(t, "course", "--out", dir, "--live"); code != exitExpected {
+		t.Fatalf("status %d: %s", code, out)
+	}
+	questions, err := pack.Questions()
+	b.ok(nil, err)
+	lab := "file://" + filepath.Join(dir, "browser.html")
+	b.size(390, 844)
+	fits := func() {
+		t.Helper()
+		if got := eval[string](b, beyondScreen+` + (document.documentElement.scrollWidth > innerWidth ? " the page is too wide" : "")`); got != "" {
+			t.Errorf("%s: beyond the edge of the screen: %s", eval[string](b, `location.href`), got)
+		}
+	}
+	b.visit(lab)
+	fits()
+	if n := eval[int](b, `document.querySelectorAll("section a").length`); n != len(questions) {
+		t.Fatalf("%d links for %d tasks", n, len(questions))
+	}
+	words := map[string]string{"ok": "kept", "violated": "violated"}
+	for i, q := range questions {
+		b.visit(lab)
+		b.visit(eval[string](b, fmt.Sprintf(`document.querySelectorAll("section a")[%d].href`, i)))
+		b.until(`!document.getElementById("live").hidden`)
+		if got := eval[string](b, `document.getElementById("claim").value + document.getElementById("notice").textContent`); got != q.Claim {
+			t.Errorf("%s: the link leads to claim %s", q.Heading, got)
+		}
+		b.click("#kept")
+		for _, shows := range q.Shows {
+			b.script(`
+				const [run, quantity, value] = %q.split(" ");
+				[...document.querySelectorAll("#runs label")].find((l) => l.textContent === run).querySelector("input").click();
+				for (const back of document.querySelectorAll(".quantity button:not([hidden])")) back.click();
+				const vary = JSON.parse(document.getElementById("menu").textContent).claims.find((c) => c.id === %q).runs.find((r) => r.name === run).vary[quantity - 1];
+				const slider = document.querySelectorAll("input[type=range]")[quantity - 1];
+				slider.value = vary.values.indexOf(value);
+				slider.dispatchEvent(new Event("input"))`, shows, q.Claim)
+			b.until(`!document.getElementById("outcome").classList.contains("old")`)
+			if got, want := b.text("#outcome strong"), words[strings.Fields(shows)[3]]; got != want {
+				t.Errorf("%s: with %s the property is %s", q.Heading, shows, got)
+			}
+		}
+		fits()
+	}
+	b.visit("file://" + filepath.Join(dir, "instructor", "answers.html"))
+	fits()
+	if got := eval[string](b, `document.getElementById("browser").nextElementSibling.textContent`); !strings.Contains(got, questions[len(questions)-1].Answer) {
+		t.Errorf("the answers are\n%s", got)
+	}
+	b.quiet("request: blob:")
 }
 
 // The module of the lab names no directory of this machine, and no module without a package.
