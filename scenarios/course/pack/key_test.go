@@ -27,8 +27,10 @@ import (
 	releaseIgnoresAnswer "lockstep/scenarios/course/pack/key/2-release/ignores-answer"
 	releaseMulti "lockstep/scenarios/course/pack/key/2-release/multi"
 	releaseNothing "lockstep/scenarios/course/pack/key/2-release/nothing"
+	releaseOwnCtx "lockstep/scenarios/course/pack/key/2-release/own-ctx"
 	releaseRetries "lockstep/scenarios/course/pack/key/2-release/retries"
 	releaseRight "lockstep/scenarios/course/pack/key/2-release/right"
+	releaseWatch "lockstep/scenarios/course/pack/key/2-release/watch"
 	deadlineCleanUpError "lockstep/scenarios/course/pack/key/3-deadline/clean-up-error"
 	deadlineClockToken "lockstep/scenarios/course/pack/key/3-deadline/clock-token"
 	deadlineEndedCtx "lockstep/scenarios/course/pack/key/3-deadline/ended-ctx"
@@ -87,6 +89,8 @@ var solutions = map[string]map[string]clients.New{
 		"two-commands":    expiryTwoCommands.New,
 	},
 	"2-release": {
+		"own-ctx":        releaseOwnCtx.New,
+		"watch":          releaseWatch.New,
 		"finds":          releaseFinds.New,
 		"ended-ctx":      releaseEndedCtx.New,
 		"retries":        releaseRetries.New,
