@@ -115,7 +115,7 @@ func (a *brokenAxis) label(times []labelledTime, width vg.Length, f face) {
 		text := history.Seconds(m.at)
 		x, half := vg.Length(a.place(m.at))*width, f.width(text)/2+5
 		b := box{x - half, 0, x + half, 1}
-		if slices.Contains(texts, text) || b.x0 < 0 || b.x1 > width || slices.ContainsFunc(taken, b.overlaps) {
+		if slices.Contains(texts, text) || b.x1 > width || slices.ContainsFunc(taken, b.overlaps) {
 			continue
 		}
 		taken, texts = append(taken, b), append(texts, text)

@@ -74,7 +74,7 @@ func TestAxisLabelsDoNotOverlap(t *testing.T) {
 			x := f.x(time.Duration(tick.Value * float64(time.Second)))
 			half := smallFace.width(tick.Label) / 2
 			b := box{x - half, 0, x + half, 1}
-			if b.overlaps(last) || b.x0 < f.left || b.x1 > f.right {
+			if b.overlaps(last) || b.x0 < outer || b.x1 > f.right {
 				t.Errorf("%s: %q at %+v, after %+v", r.Name, tick.Label, b, last)
 			}
 			last = b

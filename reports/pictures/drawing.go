@@ -80,6 +80,12 @@ func (f *figure) drawGround(p pen, i int) {
 	f.drawLine(p, i)
 }
 
+// server says what a node is, right of its name.
+const (
+	server    = "Redis"
+	serverGap = vg.Length(7)
+)
+
 func (f *figure) drawName(p pen, i int) {
 	l, b := &f.Lanes[i], f.boxes[i]
 	bars := f.bars[i]
@@ -94,6 +100,9 @@ func (f *figure) drawName(p pen, i int) {
 		f.swatch(p, chip, l.Name)
 	}
 	p.write(outer+22, bars.midY(), name, nameFace, ink)
+	if x := outer + 22 + nameFace.width(name) + serverGap; l.Kind == explorer.NodeLane && x+smallFace.width(server) < f.left {
+		p.write(x, bars.midY(), server, smallFace, grey)
+	}
 }
 
 func (f *figure) drawShades(p pen, i int) {
@@ -248,7 +257,7 @@ func (f *figure) drawGaps(p pen, axis vg.Length) {
 	for _, g := range f.axis.gaps() {
 		x := (f.x(g.from) + f.x(g.to)) / 2
 		p.tear(x, f.top, axis+5)
-		text := reports.Span(g.to - g.from)
+		text := "+" + reports.Span(g.to-g.from)
 		if w := smallFace.width(text); w+6 < f.x(g.to)-f.x(g.from) {
 			b := box{x - w/2 - 2, axis - 22, x + w/2 + 2, axis - 6}
 			p.fill(b, white)

@@ -175,7 +175,7 @@ func instants(s *explorer.Story) []time.Duration {
 
 // labelledTimes returns the instants that the axis should label.
 func labelledTimes(s *explorer.Story) []labelledTime {
-	ts := []labelledTime{{0, explorer.Usual}}
+	ts := []labelledTime{{0, explorer.Telling}}
 	for _, l := range s.Lanes {
 		for _, b := range l.Bars {
 			if b.Style == explorer.Holding {

@@ -17,7 +17,7 @@ func (f *figure) legend(p pen, x, y vg.Length) {
 		x += 26 + smallFace.width(text) + 24
 	}
 	if f.has(explorer.Granted) {
-		entry("grant", func(x vg.Length) { p.star(x, y, 8, black) })
+		entry("lock granted", func(x vg.Length) { p.star(x, y, 8, black) })
 	}
 	if f.has(explorer.Crowned) {
 		entry("promotion", func(x vg.Length) { p.crown(x, y, 8, black) })

@@ -148,7 +148,11 @@ var (
 func slideFigure(s *explorer.Story, head explorer.Heading, c cast) *figure {
 	sizes := format{width: slideWidth, top: 50, foot: captionLines*captionLine + 14, laneGap: 2, lanePad: 3, clientBar: 30, serverBar: 20, diskBar: 28, slide: true}
 	for _, l := range s.Lanes {
-		sizes.gutter = max(sizes.gutter, nameFace.width(reports.Printable(l.Name, 12))+32)
+		width := nameFace.width(reports.Printable(l.Name, 12)) + 32
+		if l.Kind == explorer.NodeLane {
+			width += serverGap + smallFace.width(server)
+		}
+		sizes.gutter = max(sizes.gutter, width)
 	}
 	f := newFigure(s, head, c, sizes)
 	if f.height > f.width*crowded {

@@ -52,6 +52,9 @@ func TestSlides(t *testing.T) {
 		if svg != drawnBy(t, slidesOf(r).Whole().WriteSVG) {
 			t.Errorf("%s: a different slide the second time", r.Name)
 		}
+		if !strings.Contains(svg, ">0.000s<") || len(r.H.Meta.Nodes) > 0 && !strings.Contains(svg, ">Redis<") {
+			t.Errorf("%s: the last slide does not say where time begins, or what a node is", r.Name)
+		}
 		if !strings.Contains(svg, string(r.Result.Verdict)) {
 			t.Errorf("%s: the last slide does not say %s", r.Name, r.Result.Verdict)
 		}

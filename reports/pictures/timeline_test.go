@@ -146,7 +146,7 @@ func TestPicturesSay(t *testing.T) {
 		"pause-fenced":     {"SAFE", "write A of c1 rejected: fence 33 &lt; 34", "A from c1 rejected: fence 33 &lt; 34"},
 		"clock-jump":       {"UNSAFE: lease exclusion violated (bounded clock error broken)", "clock +11s", "c1 and c2 hold the lock at once, for 2.0 s", "c1 ↔ n4,n5 cut"},
 		"crash-restart":    {"durable nodes broken", "crashed", "restarts empty", "lost", "c2#1 granted: 3 of 5"},
-		"halves":           {"SAFE", "acquire refused ×12", "c2 ↔ n1..n3 cut"},
+		"halves":           {"SAFE", "Redis", ">+1.2 s<", ">0.000s<", "acquire refused ×12", "c2 ↔ n1..n3 cut"},
 		"calm":             {"SAFE", "2 leases granted, one after the other"},
 		"unknown":          {"UNKNOWN", "must c1 resumes after its lease ended"},
 		"crash-no-ttl":     {"UNSAFE: deadlock freedom violated (no assumption broken)", "probe asked for the lock"},

@@ -240,7 +240,7 @@ class Diagram extends Pen {
   drawGaps(box) {
     const c = this.write;
     const middle = (g) => (this.axis.x(g.from) + this.axis.x(g.to)) / 2;
-    const seen = this.axis.gaps().filter((g) => middle(g) > this.axis.left && middle(g) < this.width && this.axis.x(g.to) - this.axis.x(g.from) > 9);
+    const seen = this.axis.gaps().filter((g) => middle(g) > this.axis.left + 6 && middle(g) < this.width - 6 && this.axis.x(g.to) - this.axis.x(g.from) > 9);
     for (const g of seen.sort((a, b) => b.to - b.from - a.to + a.from).slice(0, tearsMost)) {
       const x = middle(g);
       for (const [width, ink] of [[5, this.ink.paper], [1, this.ink.faint]]) {
@@ -407,7 +407,7 @@ class Diagram extends Pen {
       for (let x = this.axis.left + 20; told.length >= crowded && x < this.width; x += 80) put(this.axis.at(x), seconds(this.axis.at(x)), this.ink.ink);
       for (const g of this.axis.gaps()) {
         const [from, to] = [this.axis.x(g.from), this.axis.x(g.to)];
-        const text = span(g.to - g.from);
+        const text = `+${span(g.to - g.from)}`;
         if (to - from > c.measureText(text).width + 6 && from >= this.axis.left && to <= this.width) {
           c.fillStyle = this.ink.soft;
           c.fillText(text, (from + to - c.measureText(text).width) / 2, y + 30);

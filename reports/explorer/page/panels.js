@@ -84,11 +84,13 @@ function legend(runs, toScale) {
   const lanes = runs.flatMap((r) => r.lanes);
   const shape = (name) => lanes.some((l) => l.marks.some((m) => m.shape === name));
   const style = (name) => lanes.some((l) => l.bars.some((b) => b.style === name));
+  const servers = [...new Set(lanes.filter((l) => l.kind === "node").map((l) => l.name))];
   return [
-    shape("granted") && "★ grant", shape("crowned") && "♛ promotion", shape("accepted") && "● write accepted", shape("rejected") && "⊗ write rejected",
+    servers.length > 0 && servers.length <= 6 && `${servers.join(" ")}: ${servers.length > 1 ? "Redis servers" : "a Redis server"}`,
+    shape("granted") && "★ lock granted", shape("crowned") && "♛ promotion", shape("accepted") && "● write accepted", shape("rejected") && "⊗ write rejected",
     shape("lost") && "✕ lost", shape("leapt") && "◆ clock changed", style("stale") && "dashed: the lease is over, its client still acts",
     style("copied") && "dotted: copy of a key", runs.some((r) => r.flights.some((f) => f.fate !== "deliver")) && "dashed arrow: late or lost",
-    !toScale && "torn: a gap, drawn shorter than it is",
+    !toScale && "torn: time left out (+ how long); the axis is not to scale",
   ].filter(Boolean).join("   ");
 }
 
