@@ -145,15 +145,27 @@ func TestGoroutinesWakeInOrder(t *testing.T) {
 }
 
 // A client learns of the crash of a server on all its connections at once. The Go scheduler decides on which of them it waits and
-// which is idle. This must not decide whether the idle one is known to be dead, even if the client was paused when the server crashed.
+// which is idle. This must not decide whether the idle one is known to be dead, even if the client was paused when the server crashed, and
+// whether the connections were closed or, because the server had not read what the client wrote, reset.
 func TestCrashIsHeardAtOnce(t *testing.T) {
-	for i := range 6 {
-		which, paused := i%3, i >= 3
+	for i := range 12 {
+		which, paused, unread := i%3, i/3%2 == 1, i >= 6
 		var errs []string
 		inWorld(t, Config{Seed: 1}, func(w *World) {
 			s, c := w.Serve("n1", &echo{}), w.Process("c1")
+			want := error(io.EOF)
+			if unread {
+				want = syscall.ECONNRESET
+				w.Plan(100*time.Millisecond, history.Pause{Process: "n1", For: time.Minute})
+			}
 			c.Go(func(ctx context.Context) {
 				conns := []net.Conn{dial(ctx, c, s), dial(ctx, c, s), dial(ctx, c, s)}
+				if unread {
+					c.Until(200 * time.Millisecond)
+					for _, conn := range conns {
+						io.WriteString(conn, "x")
+					}
+				}
 				if _, err := conns[which].Read(make([]byte, 1)); err == nil {
 					t.Error("read what nobody wrote")
 				}
@@ -162,7 +174,7 @@ func TestCrashIsHeardAtOnce(t *testing.T) {
 					if err == nil {
 						err = raw.Read(func(uintptr) bool { return true })
 					}
-					if !errors.Is(err, io.EOF) {
+					if !errors.Is(err, want) {
 						errs = append(errs, fmt.Sprintf("connection %d: %v", i, err))
 					}
 				}
@@ -173,7 +185,7 @@ func TestCrashIsHeardAtOnce(t *testing.T) {
 			}
 		})
 		if len(errs) > 0 {
-			t.Errorf("waiting on connection %d, paused %v: %v", which, paused, errs)
+			t.Errorf("waiting on connection %d, paused %v, unread %v: %v", which, paused, unread, errs)
 		}
 	}
 }
