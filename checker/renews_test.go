@@ -394,6 +394,11 @@ func TestLockThatRenewsAndTellsNothing(t *testing.T) {
 		{name: "another lets the next in while it writes", story: c1 + "9 c1 invoke write A c1#1\n10 n1 retime c1#1 until=20" + second, want: overlap},
 		{name: "another lets the next in before the last of three", story: c1 + "3 n1 retime c1#1 until=13\n6 n1 retime c1#1 until=16\n10 n1 retime c1#1 until=20" + second, want: overlap},
 		{name: "another lets the next in after a pause", story: renewed + "12 c1 fault pause id=1\n13 c1 fault resume" + second, want: overlap},
+		{name: "another lets the next in, after a renewal on a promoted replica", story: "replica r1\n" + c1 + `
+			0.3  r1 set c1#1 until=10.1 by=n1
+			3    n1 fault crash id=1
+			4    r1 promote
+			10   r1 retime c1#1 until=20` + strings.ReplaceAll(second, "n1", "r1"), want: overlap},
 		{name: "not renewed", story: c1 + second},
 		{name: "its owner gave its key its first deadline late", story: `
 			0    c1 invoke acquire

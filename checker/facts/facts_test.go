@@ -98,9 +98,9 @@ func TestUndone(t *testing.T) {
 	}
 }
 
-// TestLifeAt: a key lives after the event that sets it, up to and including the one that ends it.
+// TestLifeAt: a key lives on a node, after the event that sets it, up to and including the one that ends it.
 func TestLifeAt(t *testing.T) {
-	f := Of(handmade.History(t, "nodes 3\n1 n1 set c1#1\n2 n2 set c1#1\n3 n1 over c2#1 by=c2 was=c1#1\n4 n1 retime c2#1\n5 n1 delete c2#1\n6 c1 info exit"))
+	f := Of(handmade.History(t, "nodes 3\n1 n1 set c1#1\n2 n2 set c1#1\n3 n1 over c2#1 by=c2 was=c1#1\n4 n1 retime c2#1\n5 n1 delete c2#1\n6 x set c1#1\n7 c1 info exit"))
 	for i, want := range []string{"", "c1#1", "c1#1", "c2#1", "c2#1", ""} {
 		got := ""
 		if k := f.LifeAt("n1", f.Events[0].Key, i); k != nil {
@@ -112,5 +112,8 @@ func TestLifeAt(t *testing.T) {
 	}
 	if k := f.LifeAt("n1", "another", 2); k != nil {
 		t.Errorf("a key that was never set: %v", k)
+	}
+	if k := f.LifeAt("x", f.Events[0].Key, 6); k != nil {
+		t.Errorf("a key on a process that is no node: %v", k)
 	}
 }

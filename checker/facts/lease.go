@@ -165,7 +165,7 @@ func (f *Facts) valid(l *Lease, i int) {
 	if i > l.ReturnEvent {
 		l.End = max(l.End, e.At) // until then it lasted, even if the new end has passed already
 	}
-	if due := f.renewedUntil(l.Label, i); l.Endless && until < history.NoEnd && due > 0 {
+	if due := f.renewedUntil(l.Label); l.Endless && until < history.NoEnd && due > 0 {
 		l.End, l.Renewed = max(l.End, due), true
 	}
 	l.To, l.Ended = max(l.End, e.At), LeaseEnded
@@ -189,14 +189,13 @@ func (f *Facts) lasting(label string, i int) bool {
 	return len(voters) >= f.Enough()
 }
 
-// renewedUntil returns until when a majority of nodes was to keep the keys of a lease, by the silent renewals of its client up to
-// event i; 0 if there was no majority. It ignores what others did to a key.
-func (f *Facts) renewedUntil(label string, i int) time.Duration {
+// renewedUntil returns until when a majority of nodes was to keep the keys of a lease, by the silent renewals of its client; 0 if there was no
+// majority. It ignores what others did to a key.
+func (f *Facts) renewedUntil(label string) time.Duration {
 	renewed := map[voter]time.Duration{}
 	for _, n := range f.LivesOf[label] {
-		if k := f.Lives[n]; k.Vote && k.From < i && i < k.To {
-			renewed[f.voter(k)] = max(renewed[f.voter(k)], k.renewed)
-		}
+		k := f.Lives[n]
+		renewed[f.voter(k)] = max(renewed[f.voter(k)], k.renewed)
 	}
 	if len(renewed) < f.Enough() {
 		return 0
