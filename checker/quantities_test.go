@@ -121,12 +121,14 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestMeasureJSON(t *testing.T) {
-	b, err := json.Marshal(Measure(facts.Of(handmade.History(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 resource accept A by=c1\n2 resource accept A by=c2")), Wait, DuplicateWork, Outlives))
+	b, err := json.Marshal(Measure(facts.Of(handmade.History(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 resource accept A by=c1\n2 resource accept A by=c2\n3 c1 invoke increment\n4 resource set 1 key=counter by=c1\n5 c1 info increment")), Wait, DuplicateWork, Increments, Outlives))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `[{"quantity":"wait","figures":[{"name":"longest","value":0.2,"unit":"s"},{"name":"mean","value":0.2,"unit":"s"}],"text":"0.200s at most, 0.200s on average"},` +
 		`{"quantity":"duplicate work","figures":[{"name":"writes","value":2},{"name":"again","value":1}],"text":"1 of 2 writes"},` +
+		`{"quantity":"increments","figures":[{"name":"asked","value":1},{"name":"done","value":0},{"name":"skipped","value":0},{"name":"lost","value":0},` +
+		`{"name":"from","value":0},{"name":"final","value":1},{"name":"unknown","value":1},{"name":"landed","value":1}],"text":"1 asked = 1 in the counter, of which 1 was never acknowledged"},` +
 		`{"quantity":"outlives","text":"none"}]`
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)
