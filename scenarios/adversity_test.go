@@ -11,9 +11,9 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/planted"
+	"lockstep/internal/draws"
 	"lockstep/nodes/live"
 	"lockstep/nodes/redisserver"
-	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"

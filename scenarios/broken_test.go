@@ -12,7 +12,7 @@ import (
 	"lockstep/checker/facts"
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )

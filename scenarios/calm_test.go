@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"lockstep/clients"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"

@@ -11,7 +11,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/broken"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/search"
 )

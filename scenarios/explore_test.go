@@ -18,8 +18,8 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/broken"
 	"lockstep/clients/sound"
+	"lockstep/internal/draws"
 	"lockstep/scenarios"
-	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/script"
 )
 

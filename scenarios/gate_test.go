@@ -12,7 +12,7 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/broken"
 	"lockstep/clients/sound"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/search"
 )

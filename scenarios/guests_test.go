@@ -9,7 +9,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/planted"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"

@@ -47,7 +47,7 @@ func filesOf(o *play.Outcome) []keptFile {
 		return err
 	}}, page}
 	if o.Result.Verdict != checker.Safe && o.Inapplicable() == "" {
-		all = append(all, keptFile{explorerEnding, "", func(w io.Writer) error { return explorer.Page(w, o.ToExplore()) }})
+		all = append(all, keptFile{explorerEnding, "", func(w io.Writer) error { return explorer.Page(w, explorer.Link{}, o.ToExplore()) }})
 	}
 	return all
 }

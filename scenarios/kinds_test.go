@@ -6,7 +6,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/kinds"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 )
 

@@ -16,7 +16,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/planted"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/scenarios/search"

@@ -8,7 +8,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients/libraries"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )

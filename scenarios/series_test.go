@@ -11,7 +11,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"

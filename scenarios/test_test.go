@@ -17,8 +17,8 @@ import (
 	"lockstep/clients"
 	"lockstep/clients/planted"
 	"lockstep/clients/sound"
+	"lockstep/internal/draws"
 	"lockstep/scenarios"
-	"lockstep/scenarios/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )

@@ -55,7 +55,7 @@ func writeArtifacts(ctx context.Context, dir string, o *play.Outcome, drawn bool
 		}},
 		{".svg", drawn, timeline.WriteSVG},
 		{".png", drawn, timeline.WritePNG},
-		{".html", drawn, func(w io.Writer) error { return explorer.Page(w, pageRuns([]*play.Outcome{o})...) }},
+		{".html", drawn, func(w io.Writer) error { return explorer.Page(w, explorer.Link{}, pageRuns([]*play.Outcome{o})...) }},
 	} {
 		if !a.wanted { // remove the file of an earlier run, if there is one: it does not show this run
 			if info, err := os.Lstat(name + a.ending); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeSymlink != 0) {

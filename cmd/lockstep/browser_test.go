@@ -27,6 +27,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"lockstep/internal/draws"
 	"lockstep/sim/history"
 )
 
@@ -67,7 +68,7 @@ func newBrowser(t *testing.T) *browser {
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
 	limit := 2 * time.Minute
-	if *allDraws {
+	if *draws.All {
 		limit = 2 * time.Hour
 	}
 	ctx, cancel = context.WithTimeout(ctx, limit)

@@ -22,6 +22,7 @@ import (
 	"lockstep/checker"
 	"lockstep/checker/facts"
 	"lockstep/clients"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -333,7 +334,7 @@ func TestStepSummary(t *testing.T) {
 
 // The commands in docs/ci.md work in their order. Those of its workflows are among them.
 func TestCIPage(t *testing.T) {
-	everyOther(t, 1)
+	draws.EveryOther(t, 1)
 	if testing.Short() {
 		t.Skip("plays the catalogue several times")
 	}

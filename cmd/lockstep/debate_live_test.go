@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/reader"
 )
@@ -86,7 +87,7 @@ func TestLiveInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n, c := range menu.Claims {
-			if !today(n, 8) && !*allDraws {
+			if !draws.Due(uint64(n), 8) {
 				continue
 			}
 			b.script(`document.getElementById("claim").value = %q; document.getElementById("claim").dispatchEvent(new Event("change"))`, c.ID)
@@ -120,7 +121,7 @@ func TestLiveInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range menu.Claims {
-			if !*allDraws && !today(i, 12) {
+			if !draws.Due(uint64(i), 12) {
 				continue
 			}
 			b.script(`document.getElementById("claim").value = %q; document.getElementById("claim").dispatchEvent(new Event("change"))`, c.ID)

@@ -22,6 +22,7 @@ import (
 	"lockstep/checker/explain"
 	"lockstep/checker/facts"
 	"lockstep/clients"
+	"lockstep/internal/draws"
 	"lockstep/reports/debate"
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
@@ -73,7 +74,7 @@ var (
 
 // TestDebate checks that every claim is on the site, with every run that bears on it, and that each verdict is that of the run.
 func TestDebate(t *testing.T) {
-	seldom(t, 0)
+	draws.Seldom(t, 0, 4)
 	site, outcomes := debated(t)
 	sections := map[string]string{}
 	for name, page := range site {

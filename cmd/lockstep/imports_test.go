@@ -66,7 +66,7 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/checker/internal/handmade": {history},
 		"lockstep/scenarios/catalogue":       {},
 		files:                                {},
-		"lockstep/scenarios/internal/draws":  {},
+		"lockstep/internal/draws":            {},
 		fields:                               {history},
 		source:                               {},
 		docs:                                 {},

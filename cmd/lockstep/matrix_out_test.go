@@ -11,6 +11,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
+	"lockstep/internal/draws"
 	"lockstep/reports/pictures"
 )
 
@@ -64,7 +65,7 @@ func TestMatrixPicture(t *testing.T) {
 
 // Each cell links to the page of its run if that is in the same directory.
 func TestMatrixPictureLeadsToRuns(t *testing.T) {
-	seldom(t, 2)
+	draws.Seldom(t, 2, 4)
 	dir := t.TempDir()
 	what := []string{"clock-drift", "pause-after-acquire", "--lock", "redlock,redsync", "--out", dir}
 	for _, command := range []string{"matrix", "run", "matrix"} {

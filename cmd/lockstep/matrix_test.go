@@ -11,6 +11,7 @@ import (
 	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/clients/libraries"
+	"lockstep/internal/draws"
 	"lockstep/reports/pictures"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
@@ -45,7 +46,7 @@ func TestMatrixHasAllScenarios(t *testing.T) {
 
 // Every lock has a result in every row, or a reason why the row does not apply to it.
 func TestMatrixIsFull(t *testing.T) {
-	seldom(t, 1)
+	draws.Seldom(t, 1, 4)
 	k := known{locks: clients.Locks(), libraries: libraries.Locks()}
 	applies := 0
 	out, progress, code := outputs(t, "matrix", "--json", "--lock", strings.Join(k.names(), ","), "efficiency", "failover-lag", "extend", "lost-update", "watchdog-crash", "sweep-failover")
@@ -165,7 +166,7 @@ func sweepsOf(t *testing.T) []string {
 // The sweeps in docs/matrix.md are what the program prints. The test checks one of them on each day on which it runs, because all of them take minutes.
 func TestMatrixPageSweeps(t *testing.T) {
 	if !*rewriteReadme {
-		everyOther(t, 0)
+		draws.EveryOther(t, 0)
 	}
 	if testing.Short() {
 		t.Skip("plays some thousand runs of libraries")

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/reader"
 	"lockstep/scenarios/script"
@@ -210,7 +211,7 @@ func tryPlayground(t *testing.T, dir string) {
 		token := reader.Play(reader.Request{Run: "pause-after-acquire/single"}).Token
 		r := rand.New(rand.NewPCG(uint64(time.Now().Unix()/86400), 1))
 		batches := 1
-		if *allDraws {
+		if *draws.All {
 			batches = hostileLinks / each
 		}
 		for range batches {

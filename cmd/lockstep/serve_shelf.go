@@ -282,7 +282,7 @@ func (s *shelf) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var b bytes.Buffer
-	if err := explorer.PageWithin(&b, explorer.Link{Name: "All runs", Address: "/"}, pageRuns([]*play.Outcome{o})...); err != nil {
+	if err := explorer.Page(&b, explorer.Link{Name: "All runs", Address: "/"}, pageRuns([]*play.Outcome{o})...); err != nil {
 		refuse(w, err)
 		return
 	}

@@ -81,7 +81,7 @@ script, so it plays in an <img>. On paper, and for readers who prefer reduced mo
 				return err
 			}
 			line := pictures.NewTimeline(outcomes[0].Facts, outcomes[0].Result)
-			page := func(w io.Writer) error { return explorer.Page(w, pageRuns(outcomes)...) }
+			page := func(w io.Writer) error { return explorer.Page(w, explorer.Link{}, pageRuns(outcomes)...) }
 			if live {
 				if page, err = playgroundOf(c, outcomes); err != nil {
 					return fmt.Errorf("--live: %w", err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lockstep/internal/draws"
 )
 
 // runProgram runs the program in a directory, and returns what it prints, and its exit status.
@@ -26,7 +28,7 @@ func runProgram(t *testing.T, dir string, stdout *os.File, args ...string) (out,
 
 // If the files of a run cannot be written, the program fails, but still prints the result, and does not claim that a file was saved.
 func TestVerdictsOfWhatCannotBeKept(t *testing.T) {
-	seldom(t, 3)
+	draws.Seldom(t, 3, 4)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "two.txtar"), hostilePage)
 	for i, c := range []struct {

@@ -3,20 +3,17 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"lockstep/clients/libraries"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/script"
 )
-
-var allDraws = flag.Bool("all-draws", false, "play all sweeps as WebAssembly, and all commands of docs/limits.md; otherwise a part of them each day")
 
 // The same program, compiled to WebAssembly and run by Node, prints the same results with the same checksums: nothing in a run depends on
 // the machine. For libraries only the results are the same. The order of what they do at one instant without messages, such as collecting
@@ -50,7 +47,7 @@ func TestWebAssembly(t *testing.T) {
 	}
 	var names []string
 	for i, s := range stories { // a sweep is up to a hundred runs, and each run takes five times as long there
-		if len(s.Sweep) == 0 || *allDraws || today(i, 12) {
+		if len(s.Sweep) == 0 || draws.Due(uint64(i), 12) {
 			names = append(names, withoutGuests(s)...)
 		}
 	}
@@ -82,19 +79,6 @@ func withoutGuests(s *script.Scenario) (names []string) {
 	}
 	return names
 }
-
-// today reports whether a part is tried today, of what is tried in so many days.
-func today(part, days int) bool { return part%days == int(time.Now().Unix()/86400)%days }
-
-// seldom makes a slow test run on only one day in four with -short.
-func seldom(t *testing.T, part int) {
-	t.Helper()
-	if notToday(part) {
-		t.Skip("with -short this runs on one day in four")
-	}
-}
-
-func notToday(part int) bool { return testing.Short() && !*allDraws && !today(part, 4) }
 
 // withoutChecksums removes the checksums from the lines of libraries.
 func withoutChecksums(lines string) string {
@@ -156,12 +140,4 @@ func outputs(t *testing.T, args ...string) (out, progress string, code int) {
 		t.Fatal(err)
 	}
 	return stdout.String(), stderr.String(), code
-}
-
-// everyOther makes a test run on every other day: the tests of part 0 and those of part 1 take turns. With -all-draws nothing is skipped.
-func everyOther(t *testing.T, part int) {
-	t.Helper()
-	if !*allDraws && !today(part, 2) {
-		t.Skip("this runs on every other day, and with -all-draws")
-	}
 }

@@ -262,7 +262,7 @@ func (s *site) explorers() ([]File, error) {
 				runs = append(runs, r.Run)
 			}
 			var b bytes.Buffer
-			if err := explorer.PageWithin(&b, explorer.Link{Name: "Claim " + c.ID + ": " + c.Heading, Address: "../" + chapter.File + "#claim-" + c.ID}, runs...); err != nil {
+			if err := explorer.Page(&b, explorer.Link{Name: "Claim " + c.ID + ": " + c.Heading, Address: "../" + chapter.File + "#claim-" + c.ID}, runs...); err != nil {
 				return nil, fmt.Errorf("claim %s: %w", c.ID, err)
 			}
 			files = append(files, File{c.Explorer, b.Bytes()})

@@ -35,7 +35,7 @@ type ListRow struct {
 	Files            []Link
 }
 
-// A Link is a file of a run.
+// A Link leads to a file of a run, or to another page.
 type Link struct{ Name, Address string }
 
 // largestWhy is how many characters of a reason are shown.

@@ -28,16 +28,13 @@ type Run struct {
 	Title, Prose, Script string
 }
 
-// Page writes a page without a link to another; see [PageWithin].
-func Page(w io.Writer, runs ...Run) error { return PageWithin(w, Link{}, runs...) }
-
-// PageWithin writes one HTML file in which runs can be explored. It has a diagram of space and time with a cursor that steps from event to
+// Page writes one HTML file in which runs can be explored. It has a diagram of space and time with a cursor that steps from event to
 // event, the explanation beside it with each sentence linked to its events, and a list of the events. Several runs lie below each other
 // on one time axis, and share one cursor. A picture of the run or its timeline, the verdict, the explanation and the story of the scenario are there
 // without the script as well, and on paper. The file needs neither network nor server: a policy in its head makes the browser refuse
 // everything except the style and the script in the file. The same runs give the same bytes. If back has a name, a link at the top leads
 // to the page to which this one belongs.
-func PageWithin(w io.Writer, back Link, runs ...Run) error {
+func Page(w io.Writer, back Link, runs ...Run) error {
 	figure, err := Figure(runs...)
 	if err != nil {
 		return err

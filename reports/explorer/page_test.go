@@ -25,7 +25,7 @@ import (
 func pageOf(t *testing.T, runs ...Run) (string, pageData) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Page(&b, runs...); err != nil {
+	if err := Page(&b, Link{}, runs...); err != nil {
 		t.Fatal(err)
 	}
 	_, data, _ := strings.Cut(b.String(), `<script type="application/json">`)

@@ -12,7 +12,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/given"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 )
 
 // lockIn writes the file of a solution.

@@ -160,7 +160,7 @@ func (g *Grade) write(ctx context.Context, dir string) error {
 			continue
 		}
 		var b bytes.Buffer
-		if err := explorer.Page(&b, r.Outcome.ToExplore()); err != nil {
+		if err := explorer.Page(&b, explorer.Link{}, r.Outcome.ToExplore()); err != nil {
 			return fmt.Errorf("%s: %w", page, err)
 		}
 		if err := files.Write(ctx, page, b.Bytes()); err != nil {

@@ -15,7 +15,7 @@ import (
 	"lockstep/checker/explain"
 	"lockstep/checker/facts"
 	"lockstep/clients"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"

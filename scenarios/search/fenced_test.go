@@ -5,7 +5,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"

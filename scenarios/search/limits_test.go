@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lockstep/checker"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/workers"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 )
 

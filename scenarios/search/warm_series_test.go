@@ -3,7 +3,7 @@ package search
 import (
 	"testing"
 
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )

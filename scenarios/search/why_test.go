@@ -11,7 +11,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/scenarios/internal/draws"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim"

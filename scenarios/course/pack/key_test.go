@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lockstep/clients"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/course"
 	expiryAnyError "lockstep/scenarios/course/pack/key/1-expiry/any-error"
 	expiryIgnoresRefusal "lockstep/scenarios/course/pack/key/1-expiry/ignores-refusal"
@@ -69,7 +70,6 @@ import (
 	fencingRandom "lockstep/scenarios/course/pack/key/6-fencing/random"
 	fencingRight "lockstep/scenarios/course/pack/key/6-fencing/right"
 	fencingWallClock "lockstep/scenarios/course/pack/key/6-fencing/wall-clock"
-	"lockstep/scenarios/internal/draws"
 )
 
 // solutions are the locks of the key, by the folders of their exercises.
