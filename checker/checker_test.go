@@ -168,6 +168,17 @@ func TestStatusOfNoProperty(t *testing.T) {
 	}
 }
 
+// A command that was refused more than once is listed once.
+func TestRefused(t *testing.T) {
+	h := handmade.History(t, "1 c1 info exit")
+	for _, command := range []string{"WATCH", "MOVE", "WATCH"} {
+		h.Events = append(h.Events, history.Event{At: h.Events[0].At, Process: "n1", Kind: history.State, Op: history.Refuse, Value: command})
+	}
+	if got := Check(facts.Of(h), nil).Refused; !slices.Equal(got, []string{"WATCH", "MOVE"}) {
+		t.Errorf("refused: %q", got)
+	}
+}
+
 // everyMust returns one must of each form.
 func everyMust(t testing.TB) []Must {
 	names := strings.NewReplacer("CLIENT", "c1", "RIVAL", "c2", "NODES", "n1 n2", "NODE", "n1", "SERVER", "n1", "WRITE", "A", "NEXT", "B", "COUNT", "2", "PROCESS", "n1", "LIMIT", "1s")

@@ -95,6 +95,36 @@ func TestHastenedByClients(t *testing.T) {
 	}
 }
 
+// TestHastenedByNode: the clock of a node explains a takeover if it was set forward after the key was set there, or on the node from which it
+// was copied.
+func TestHastenedByNode(t *testing.T) {
+	const (
+		n1, n1Ahead = "0.1 n1 set c1#1 until=never\n", "0.1 n1 set c1#1 until=never wall=6\n"
+		n2          = "0.1 n2 set c1#1 until=never\n"
+		r1          = "0.2 r1 set c1#1 until=never by=n1 wall=6\n1 r1 promote\n"
+		acquire     = "5 c2 invoke acquire\n"
+		taken       = acquire + "5.1 n1 over c2#1 was=c1#1 until=never sent=5 wall=6"
+		takenThere  = acquire + "5.1 r1 over c2#1 was=c1#1 until=never sent=5 wall=6"
+	)
+	for _, test := range []struct {
+		name, story string
+		want        bool
+	}{
+		{"it was set forward", n1 + taken, true},
+		{"it was ahead all the time", n1Ahead + taken, false},
+		{"it was ahead all the time, and that of another node was right", n2 + n1Ahead + taken, false},
+		{"that of the copy is ahead of that of the original", n1 + r1 + takenThere, true},
+		{"both are ahead", n1Ahead + r1 + takenThere, false},
+		{"both are ahead, and that of another node was right", n2 + n1Ahead + r1 + takenThere, false},
+	} {
+		ix := &index{Facts: facts.Of(handmade.History(t, "nodes 2\nreplica r1\n0 c1 invoke acquire\n"+test.story))}
+		lives := ix.LivesOf["c1#1"]
+		if got := ix.hastenedByNode(ix.Lives[lives[len(lives)-1]]); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}
+
 // returned changes how far the wall clock of c1 is ahead when its acquire returns.
 func (d datedKey) returned(wall string) datedKey {
 	d.set += fmt.Sprintf("\n0.19 c1 info check wall=%s", wall)

@@ -390,7 +390,7 @@ func TestMustMet(t *testing.T) {
 		{
 			must:  "r1 is promoted with the key of c1",
 			met:   []situation{{"it is", c1 + "1 r1 set c1#1 by=n1\n2 r1 promote"}, {"its own clock ended it", c1 + "1 r1 set c1#1 by=n1\n1.5 r1 expire c1#1\n2 r1 promote"}},
-			unmet: []situation{{"without", c1 + "2 r1 promote"}, {"too late", c1 + "2 r1 promote\n3 r1 set c1#1 by=n1"}, {"not at all", c1 + "1 r1 set c1#1 by=n1"}, {"released", c1 + "1 r1 set c1#1 by=n1\n1.1 n1 delete c1#1\n1.2 r1 delete c1#1 by=n1\n2 r1 promote"}, {"ended in time", c1 + "1 r1 set c1#1 by=n1\n10.1 n1 expire c1#1\n10.1 r1 delete c1#1 by=n1\n12 r1 promote"}},
+			unmet: []situation{{"without", c1 + "2 r1 promote"}, {"too late", c1 + "2 r1 promote\n3 r1 set c1#1 by=n1"}, {"not at all", c1 + "1 r1 set c1#1 by=n1"}, {"another is", c1 + "1 r1 set c1#1 by=n1\n2 n1 promote"}, {"in vain", c1 + "1 r1 set c1#1 by=n1\n2 r1 fault promote"}, {"released", c1 + "1 r1 set c1#1 by=n1\n1.1 n1 delete c1#1\n1.2 r1 delete c1#1 by=n1\n2 r1 promote"}, {"ended in time", c1 + "1 r1 set c1#1 by=n1\n10.1 n1 expire c1#1\n10.1 r1 delete c1#1 by=n1\n12 r1 promote"}},
 		},
 		{
 			must:  "r1 is promoted without the key of c1",
