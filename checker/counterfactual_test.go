@@ -163,3 +163,31 @@ func TestWorked(t *testing.T) {
 		}
 	}
 }
+
+// TestVacant: a client that had asked for the lock earlier would not have been granted it before the key of the other lease was gone. When it
+// would have tried again after a try in vain is chance.
+func TestVacant(t *testing.T) {
+	const (
+		s     = time.Second
+		other = "1 c1 invoke acquire\n1.1 n1 set c1#1\n1.2 c1 ok acquire c1#1 until=11\n"
+		asks  = "12 c2 invoke acquire\n"
+		gets  = asks + "12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22"
+	)
+	for _, test := range []struct {
+		name, story string
+		want        time.Duration // if it had asked 2 s earlier
+	}{
+		{"the other key was gone", other + "5 n1 delete c1#1\n" + gets, 2 * s},
+		{"the other key was there", other + "11 n1 expire c1#1\n" + gets, s},
+		{"the other key was there until then", other + "12 n1 expire c1#1\n" + gets, 0},
+		{"nobody knows what came of it", other + "11 n1 expire c1#1\n" + asks, 2 * s},
+		{"it had tried before", other + "6 c2 invoke acquire\n7 c2 fail acquire\n11 n1 expire c1#1\n" + gets, 0},
+		{"it had written before", other + "6 c2 invoke write A\n7 c2 fail write A\n11 n1 expire c1#1\n" + gets, s},
+	} {
+		ix := &index{Facts: facts.Of(handmade.History(t, test.story))}
+		asked := ix.Invokes["c2"]
+		if got := ix.vacant(asked[len(asked)-1], 2*s); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}

@@ -120,6 +120,7 @@ func TestIdleFault(t *testing.T) {
 		{"0 c1 fault drift ppm=-50000 id=9 drift_c1_-50000ppm", "the fault `drift c1 -50000ppm` had no effect: from then on the lock of c1 read no clock of its process, and the clock of package time cannot be set"},
 		{"0 c1 fault jump id=9 jump_c1_-3s", "the fault `jump c1 -3s` had no effect: from then on the lock of c1 read no clock of its process, and the clock of package time cannot be set"},
 		{"0 n1 fault jump id=9 jump_n1_-3s", "the fault `jump n1 -3s` had no effect"},
+		{"0 resource fault jump id=9 jump_resource_-3s", "the fault `jump resource -3s` had no effect"},
 		{"0 c1 fault missed id=9 pause_c1_3s", "the fault `pause c1 3s` had no effect: its moment never came"},
 		{"0 c9 info exit\n0 c9 fault pause id=9 pause_c9_3s", "the fault `pause c9 3s` had no effect: c9 had already finished all its steps (at 0.000s)"},
 		{"0 c9 fault pause id=9 pause_c9_3s\n0 c9 info exit", "the fault `pause c9 3s` had no effect"},
