@@ -168,7 +168,7 @@ func (n *narrator) asking(client string, i int) int {
 func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults []int) {
 	for _, node := range n.f.Meta.Nodes {
 		fault := n.before(i, func(e history.Event) bool {
-			return e.Process == node && e.Kind == history.Injected && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
+			return e.Process == node && (e.Op == "pause" || e.Op == "crash" || e.Op == "stop")
 		})
 		answer := n.after(in, func(e history.Event) bool {
 			return e.Op == history.Deliver && e.By == node && e.Process == client

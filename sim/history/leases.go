@@ -173,9 +173,6 @@ func (l *Leases) Set(client string, id int, takes Taking, key string, values ...
 		b := l.tokens[v]
 		if b != nil && (a == nil || b == l.latest[op] || b.client == client && a.client != client) {
 			a, value = b, v
-			if b == l.latest[op] {
-				break
-			}
 		}
 	}
 	for _, v := range values {

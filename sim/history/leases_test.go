@@ -29,10 +29,12 @@ func TestLeases(t *testing.T) {
 		{"a key set late", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return set(l, "c1", 1, TakesAlways, x) }, "c1#1"},
 		{"a key set by a script of another", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c2", 1, TakesNothing, x) }, "c1#1"},
 		{"a token used again", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, x); return set(l, "c1", 2, TakesAlways, x) }, "c1#2"},
+		{"which stands for the first everywhere else", func(l *Leases) string { l.Send("c1", 1, x); set(l, "c1", 2, TakesAlways, x); return l.Known(x) }, "c1#1"},
 		{"and handed out", func(l *Leases) string { l.Send("c1", 1, x); set(l, "c1", 2, TakesAlways, x); return l.Asked("c1", 2) }, "c1#2"},
 		{"renewed with its token", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 0, TakesNothing, x) }, "c1#1"},
 		{"a value that all share", func(l *Leases) string { return set(l, "c1", 1, TakesAlways, "1") }, "c1#1"},
 		{"and handed out too", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return l.Asked("c1", 1) }, "c1#1"},
+		{"but no token", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return l.Known("1") }, ""},
 		{"taken again", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return set(l, "c1", 2, TakesAlways, "1") }, "c1#2"},
 		{"on a second node", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return set(l, "c1", 1, TakesAlways, "1") }, "c1#1"},
 		{"and taken over by another", func(l *Leases) string { set(l, "c1", 1, TakesAlways, "1"); return set(l, "c2", 1, TakesAlways, "2") }, "c2#1"},
@@ -94,6 +96,14 @@ func TestLeases(t *testing.T) {
 			l.Set("c1", 1, TakesAlways, "job", x)
 			return l.Asked("c1", 1)
 		}, "c1#2"},
+		{"handed out at the second try, whose key is set last", func(l *Leases) string {
+			l.Acquire("c1", 1, "job")
+			l.Send("c1", 1, x)
+			l.Set("c1", 1, TakesAlways, "job", x)
+			l.Send("c1", 1, z)
+			l.Set("c1", 1, TakesAlways, "job", z)
+			return l.Asked("c1", 1)
+		}, "c1#2"},
 		{"handed out, if no key has the name of the lock", func(l *Leases) string {
 			l.Acquire("c1", 1, "job")
 			l.Send("c1", 1, x)
@@ -110,13 +120,41 @@ func TestLeases(t *testing.T) {
 			l.Send("c1", 1, x)
 			return set(l, "c1", 1, TakesNothing, z, x)
 		}, "c1#1"},
+		{"before it", func(l *Leases) string {
+			l.Send("c2", 1, z)
+			l.Send("c1", 1, x)
+			return set(l, "c1", 1, TakesNothing, x, z)
+		}, "c1#1"},
+		{"of an earlier try, beside a long word that others sent", func(l *Leases) string {
+			l.Send("c2", 1, z)
+			l.Send("c1", 1, x)
+			l.Send("c1", 1, y)
+			return set(l, "c1", 1, TakesNothing, z, x)
+		}, "c1#1"},
+		{"before it, too", func(l *Leases) string {
+			l.Send("c2", 1, z)
+			l.Send("c1", 1, x)
+			l.Send("c1", 1, y)
+			return set(l, "c1", 1, TakesNothing, x, z)
+		}, "c1#1"},
 		{"beside a long word of its own", func(l *Leases) string {
 			l.Send("c1", 1, z)
 			l.Send("c1", 1, x)
 			return set(l, "c1", 1, TakesNothing, z, x)
 		}, "c1#2"},
+		{"or before it", func(l *Leases) string {
+			l.Send("c1", 1, z)
+			l.Send("c1", 1, x)
+			return set(l, "c1", 1, TakesNothing, x, z)
+		}, "c1#2"},
+		{"with the tokens of two others", func(l *Leases) string {
+			l.Send("c2", 1, y)
+			l.Send("c3", 1, x)
+			return set(l, "c1", 1, TakesNothing, y, x)
+		}, "c2#1"},
 		{"which is the one asked for as well", func(l *Leases) string { l.Send("c1", 1, z); l.Send("c1", 1, x); return l.Asked("c1", 1) }, "c1#2"},
 		{"a hash that takes without a token", func(l *Leases) string { return set(l, "c1", 1, TakesAlways, "owner", "1") }, "c1#1"},
+		{"whose words are no tokens", func(l *Leases) string { set(l, "c1", 1, TakesAlways, x, y); return l.Known(x) }, ""},
 		{"a value with a token in it", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, TakesNothing, `{"owner":"`+x+`"}`) }, "c1#1"},
 		{"copied to a replica", func(l *Leases) string {
 			l.Send("c1", 1, x)
@@ -150,6 +188,7 @@ func TestLeases(t *testing.T) {
 		{"and in a value of another acquire", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c1", 2, x) }, "c1#2"},
 		{"and by another client", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c2", 0, x) }, "c2#1"},
 		{"a value with what was sent before", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c1", 1, "owner "+x) }, "c1#1"},
+		{"a value with two tokens", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return l.Send("c1", 0, x+" "+y) }, "c1#3"},
 		{"a queue of others", func(l *Leases) string { l.Send("c2", 1, y); return set(l, "c1", 0, TakesNothing, "a", y) }, "c2#1"},
 		{"a lock that sends nothing", func(l *Leases) string { return l.Asked("c1", 1) }, "c1#1"},
 		{"twice", func(l *Leases) string { l.Asked("c1", 1); return l.Asked("c1", 2) }, "c1#2"},
@@ -172,6 +211,7 @@ func TestLeasesName(t *testing.T) {
 	for text, want := range map[string]string{
 		"held by " + hex: "held by c1#1",
 		hex:              "c1#1",
+		`"` + hex + `"`:  `"c1#1"`,
 		"lock: \"" + uuid + "\", then " + base64 + ".": "lock: \"c2#1\", then c2#2.",
 		"held by x" + hex:                          "held by x" + hex,
 		"held by short, not by one that is long":   "held by short, not by one that is long",
