@@ -83,9 +83,6 @@ func (w *World) planBranch() {
 // steadyClocks makes the clocks of a process run at the right rate from now on. The error that they have stays.
 func (p *Process) steadyClocks() {
 	w := p.w
-	if p.times.PPM == 0 && p.times.Over == 0 {
-		return
-	}
 	if p.times.PPM != 0 {
 		f := history.Drift{Process: p.Name}
 		w.noteFault(f, 0)
