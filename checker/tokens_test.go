@@ -64,6 +64,11 @@ func TestTokens(t *testing.T) {
 		{name: "they go back when a node comes back with its keys", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n" +
 			"0.2 c1 ok acquire c1#1 until=10 fence=33\n11 n1 fault crash\n11.5 n1 fault restart restart_n1" + again("1"),
 			want: []string{"c2 was granted c2#1 with token 1 at 12.100s, below the 33 of c1#1 [none]"}},
+		{name: "they go back, and a replica comes back empty", story: "replica r1\n0 c1 invoke acquire\n0.1 n1 set c1#1\n" +
+			"0.2 c1 ok acquire c1#1 until=10 fence=33\n11 r1 fault crash\n11.5 r1 fault restart restart_r1_empty" + again("1"),
+			want: []string{"c2 was granted c2#1 with token 1 at 12.100s, below the 33 of c1#1 [none]"}},
+		{name: "they go back when a node comes back empty, and the history shows the counter, which was not lost", story: first + "11 n1 fault crash\n11.5 n1 fault restart restart_n1_empty" + again("32"),
+			want: []string{back + " [none]"}},
 		{name: "they go back twice", story: first + again("32") + "23 c3 invoke acquire\n23.1 n1 set c3#1\n23.2 c3 ok acquire c3#1 until=33 fence=33",
 			want: []string{back + " [none]", "c3 was granted c3#1 with token 33 at 23.100s, which was that of c1#1 [none]"}},
 		{name: "in the wrong order of grants", story: `
