@@ -31,7 +31,7 @@ func (f *Facts) TimeSetBack(a, b *Lease) int {
 // granted before it. It is for a counter that the history does not show, such as a field of a hash. It returns -1 if there was none.
 func (f *Facts) HiddenCounterLost(a, b *Lease) int {
 	node := f.Events[b.GrantEvent].Process
-	if !a.GrantSeen || !b.GrantSeen || !f.hidden {
+	if !f.hidden {
 		return -1
 	}
 	for i := a.GrantEvent; i < b.GrantEvent; i++ {
