@@ -95,6 +95,7 @@ func TestTokens(t *testing.T) {
 		{name: "blame: the token is the time of a client, in seconds", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=1 fence=946684800\n2 c2 fault jump jump_c2_-1m\n12 c2 invoke acquire wall=-60\n12.1 n1 set c2#1\n12.2 c2 ok acquire c2#1 until=22 fence=946684752 wall=-60",
 			want: []string{"c2 was granted c2#1 with token 946684752 at 12.100s, below the 946684800 of c1#1 [bounded clock error]"}},
 		{name: "blame: the token is a counter, though a clock was set back", story: first + "2 n1 fault jump jump_n1_-1m" + strings.Replace(again("32"), "n1 set c2#1", "n1 set c2#1 wall=-60", 1), want: []string{back + " [none]"}},
+		{name: "blame: the token is a counter, though a clock was set back to a millisecond before", story: first + "2 n1 fault jump jump_n1_-12.001s" + strings.Replace(again("32"), "n1 set c2#1", "n1 set c2#1 wall=-12.001", 1), want: []string{back + " [none]"}},
 		{name: "blame: the counter was deleted", story: first + "11 n1 delete key=lock:fence by=c3" + again("32"), want: []string{back + " [none]"}},
 		{name: "blame: the replica never had the counter", story: promoted + onReplica, want: []string{back + " [durable nodes]"}},
 		{name: "blame: the replica took over at the start, and the old primary granted on", story: "replica r1\n0 r1 promote\n" + first + strings.Replace(onReplica, "11   r1 promote", "", 1), want: []string{back + " [durable nodes]"}},
