@@ -31,6 +31,7 @@ var forms = []struct {
 	{"jump n3 -11s", history.Jump{Process: "n3", By: -11 * time.Second}, "jump", "n3"},
 	{"drift c1 +500ppm", history.Drift{Process: "c1", PPM: 500}, "drift", "c1"},
 	{"drift c1 -999999ppm", history.Drift{Process: "c1", PPM: -history.MaxDriftPPM}, "drift", "c1"},
+	{"drift c1 +999999ppm", history.Drift{Process: "c1", PPM: history.MaxDriftPPM}, "drift", "c1"},
 	{"drift c1 +0ppm", history.Drift{Process: "c1"}, "drift", "c1"},
 	{"slew n3 +2s over 100s", history.Slew{Process: "n3", By: 2 * time.Second, Over: 100 * time.Second}, "slew", "n3"},
 	{"slew n3 -500ms over 1s", history.Slew{Process: "n3", By: -time.Second / 2, Over: time.Second}, "slew", "n3"},
