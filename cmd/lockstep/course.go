@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -57,13 +56,7 @@ DIR must be new or empty, or contain a course that lockstep course has written, 
 }
 
 func (f *runFlags) course(c *cobra.Command, live bool) error {
-	if f.out == "" {
-		return errors.New("course needs the directory to write, as in lockstep course --out course")
-	}
-	if err := f.check(); err != nil {
-		return err
-	}
-	dir, err := openSite(f.out, "lockstep course", courseMark)
+	dir, err := f.site("course", courseMark)
 	if err != nil {
 		return err
 	}

@@ -48,13 +48,7 @@ DIR must be new or empty, or contain a site that debate has written, which is re
 }
 
 func (f *runFlags) debate(c *cobra.Command, readersPlay bool) error {
-	if f.out == "" {
-		return errors.New("debate needs the directory to write, as in lockstep debate --out debate")
-	}
-	if err := f.check(); err != nil {
-		return err
-	}
-	dir, err := openSite(f.out, "lockstep debate", debate.Mark)
+	dir, err := f.site("debate", debate.Mark)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,17 @@ type siteDir struct {
 	old  []string // the files of the site that is already there
 }
 
+// site opens the directory to which a command writes a site. What is wrong with its flags is said first.
+func (f *runFlags) site(command, mark string) (*siteDir, error) {
+	if f.out == "" {
+		return nil, fmt.Errorf("%[1]s needs the directory to write, as in lockstep %[1]s --out %[1]s", command)
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return openSite(f.out, "lockstep "+command, mark)
+}
+
 // openSite opens a directory for a site, and makes it if there is none. It must be empty, or contain nothing except a site.
 func openSite(name, by, mark string) (*siteDir, error) {
 	info, err := os.Stat(name)
