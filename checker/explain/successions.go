@@ -29,25 +29,7 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 		case e.Op == history.Expire:
 			expired = append(expired, *old)
 		case e.By == second.Client && e.Op == history.Over && e.Lease == second.Label:
-			if n.v.Assumption == checker.BoundedClockError { // the date in the key was made or read by a wrong clock
-				n.clockFaultsOf(old.Node, old.From, old.To, n.copied(*old))
-				n.clockFaultsOf(first.Client, old.From, old.From, true)
-			}
-			// A key without an end of its own is over when the lease is.
-			until := n.event(first.ReturnEvent).Until
-			if i := facts.Before(n.f.Extensions[first.Label], old.To); i >= 0 {
-				until = n.event(i).Until
-			}
-			over := ", though that lease lasted until " + history.Seconds(until) + " by its owner's clock"
-			switch {
-			case until == history.NoEnd:
-				over = ""
-			case e.At >= first.End:
-				over = ": that lease had ended at " + history.Seconds(until) + " by its owner's clock"
-			}
-			n.say(step, old.To, []int{old.From, first.ReturnEvent}, "%s found the key of %s on %s, and overwrote it at %s%s.",
-				second.Client, first.Label, old.Node, n.time(old.To), over)
-			n.cause = append(n.cause, old.To)
+			n.overwritten(first, second, old)
 		case n.nodes([]string{e.By}) > 0:
 			n.say(detail, old.To, []int{old.From}, "The key of %s disappeared from %s at %s, as it had from %s.",
 				first.Label, old.Node, n.time(old.To), e.By)
@@ -102,6 +84,29 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 	}
 	gone := slices.DeleteFunc(processes(votes), func(s string) bool { return slices.Contains(nodes, s) })
 	return fmt.Sprintf(": %s no longer had the key of the older lease, and %s never had it", strings.Join(gone, " "), strings.Join(nodes, " "))
+}
+
+// overwritten tells how the client of one lease took the key of another, which it found on a node.
+func (n *narrator) overwritten(first, second *facts.Lease, old *facts.Life) {
+	if n.v.Assumption == checker.BoundedClockError { // the date in the key was made or read by a wrong clock
+		n.clockFaultsOf(old.Node, old.From, old.To, n.copied(*old))
+		n.clockFaultsOf(first.Client, old.From, old.From, true)
+	}
+	// A key without an end of its own is over when the lease is.
+	until := n.event(first.ReturnEvent).Until
+	if i := facts.Before(n.f.Extensions[first.Label], old.To); i >= 0 {
+		until = n.event(i).Until
+	}
+	over := ", though that lease lasted until " + history.Seconds(until) + " by its owner's clock"
+	switch {
+	case until == history.NoEnd:
+		over = ""
+	case n.event(old.To).At >= first.End:
+		over = ": that lease had ended at " + history.Seconds(until) + " by its owner's clock"
+	}
+	n.say(step, old.To, []int{old.From, first.ReturnEvent}, "%s found the key of %s on %s, and overwrote it at %s%s.",
+		second.Client, first.Label, old.Node, n.time(old.To), over)
+	n.cause = append(n.cause, old.To)
 }
 
 // unrenewed tells which faults on links kept a lease from being renewed until its keys expired, if delays are to blame. It reports
