@@ -329,6 +329,18 @@ func TestCrashReportsWhatItChanged(t *testing.T) {
 	r.Crash(Killed)
 	r.Restart(false)
 	redistest.Expect(t, r.Connect("c1"), "DBSIZE", ":0")
+
+	r.Restart(true)
+	r.Connect("c1").Do("SET", "unsaved", "v")
+	r.Crash(PowerLost)
+	r.Restart(false)
+	redistest.Expect(t, r.Connect("c1"), "DBSIZE", ":0")
+	r.Connect("c1").Do("SET", "saved", "v")
+	clock.advance(2 * time.Second)
+	r.Tick()
+	r.Crash(PowerLost)
+	r.Restart(false)
+	redistest.Expect(t, r.Connect("c1"), "KEYS *", "*1 $5 saved")
 }
 
 // The expiry of a key does not count as a change for a snapshot.

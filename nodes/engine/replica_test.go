@@ -472,6 +472,15 @@ func (two *twoNodes) couple() couple {
 	}
 }
 
+// A replica that has lost its primary says so in INFO, by which a Sentinel chooses among replicas.
+func TestReplicaWithoutALink(t *testing.T) {
+	two := newNodes(t)
+	two.r.Unlinked()
+	if info := two.r.Connect("c1").Do("INFO", "replication"); !strings.Contains(string(info), "\r\nmaster_link_status:down\r\n") {
+		t.Errorf("INFO replication: %q", info)
+	}
+}
+
 // tell keeps what a connection is sent until somebody hears it.
 func (two *twoNodes) tell(s *Session, data []byte) {
 	if len(data) > 0 {
