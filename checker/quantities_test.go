@@ -87,11 +87,13 @@ func TestMeasure(t *testing.T) {
 		{"one that ended, and one that lives on", c1 + "20.1 n1 expire c1#1\n30.1 n1 set c1#2\n50 c1 info exit", "outlives 10.000s on n1"},
 		{"one that ended, and one that lives on for longer", c1 + "20.1 n1 expire c1#1\n30.1 n1 set c1#2\n60.1 c1 info exit", "outlives over 20.000s on n1"},
 		{"the same on two nodes", "nodes 2\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n10.6 n1 expire c1#1\n10.6 n2 expire c1#1", "outlives 0.500s on n1"},
+		{"in the millisecond of its deadline", c1 + "10.101 n1 expire c1#1", "outlives none"},
 		{"promised no end", "0 n1 set c1#1 until=never\n30 c1 info exit", "outlives none"},
 		{"the most", c1 + "10.6 n1 expire c1#1\n20 n1 set c1#2\n32 n1 expire c1#2", "outlives 2.000s on n1"},
 
 		{"nobody counts", c1, "increments none"},
 		{"all", "0 c1 invoke increment\n1 resource set 1 key=counter by=c1\n2 c1 ok increment 1", "increments 1 asked = 1 in the counter"},
+		{"beside a key of that name on a node", "0 c1 invoke increment\n1 resource set 1 key=counter by=c1\n1 n1 set 7 key=counter by=c1\n2 c1 ok increment 1", "increments 1 asked = 1 in the counter"},
 		{"skipped", "0 c1 invoke increment\n1 resource set 1 key=counter by=c1\n2 c1 ok increment 1\n3 c2 invoke increment\n4 c2 fail increment", "increments 2 asked - 1 skipped = 1 in the counter"},
 		{"lost", "0 c1 invoke increment\n0 c2 invoke increment\n1 resource set 1 key=counter by=c1\n2 c1 ok increment 1\n3 c2 ok increment 1", "increments 2 asked - 1 lost = 1 in the counter"},
 		{"from ten", "0 resource set 10 key=counter by=nobody\n0 c1 invoke increment\n1 resource over 11 key=counter by=c1\n2 c1 ok increment 11", "increments 1 asked = 1 in the counter, from 10 to 11"},
