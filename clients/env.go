@@ -43,6 +43,10 @@ type more struct {
 // longer to make, and a run may make fifteen of them.
 const poolSize = 1024
 
+// maxInUse is how many connections the clients of one process may have in use when no operation is in progress. By default the pool of go-redis
+// has ten for each processor: a lock that leaves more in use stops its program.
+const maxInUse = 32
+
 // bufferSize is the size of the read and write buffers of a connection. Requests and replies of locks are shorter; the 64 KiB
 // that go-redis would take for each connection are a good part of the memory of a short simulation.
 const bufferSize = 2 << 10
@@ -129,11 +133,25 @@ func connect(dial Dialer, addr string, change func(*redis.Options)) *redis.Clien
 	return watchful(o)
 }
 
+// all returns the clients to the nodes, and those that [Env.Client] made.
+func (e Env) all() []*redis.Client {
+	e.more.mu.Lock()
+	defer e.more.mu.Unlock()
+	return slices.Concat(e.Nodes, e.more.clients)
+}
+
+// inUse counts the connections that have been taken from the pools and not been given back. A subscription does not count.
+func (e Env) inUse() (n int) {
+	for _, c := range e.all() {
+		stats := c.PoolStats()
+		n += int(stats.TotalConns) - int(stats.IdleConns)
+	}
+	return n
+}
+
 // Close closes the clients to the nodes, and those that [Env.Client] made.
 func (e Env) Close() error {
-	e.more.mu.Lock()
-	all := slices.Concat(e.Nodes, e.more.clients)
-	e.more.mu.Unlock()
+	all := e.all()
 	var errs []error
 	if s := e.more.warm; s != nil {
 		errs, all = append(errs, s.hangUp()), all[len(e.Nodes):]

@@ -183,6 +183,9 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	ctx, w.leave = context.WithCancel(ctx)
 	lasts := cmp.Or(e.TTL, w.ttl)
 	lease, err := w.locker.Acquire(ctx, w.lock, lasts)
+	if n := w.env.inUse(); n > maxInUse {
+		panic(fmt.Sprintf("Acquire of %T returned with %d connections in use; it must close each connection that it takes from a client with Conn", w.locker, n))
+	}
 	if err != nil {
 		w.leave = before.leave
 		return err // the context is not cancelled: the lock may still be cleaning up

@@ -77,8 +77,9 @@ func TestPlanted(t *testing.T) {
 		"dials":           {"the lock makes its own connections; it must use Env.Nodes, Env.Client or Env.Dial, ", "net.Dial is called in", "lockstep/clients/planted.dials.Acquire\n", "planted.go:"},
 		"connects":        {"the lock makes its own connections; it must use Env.Nodes, Env.Client or Env.Dial, ", "redis.NewClient is called in", "lockstep/clients/planted.connecting\n", "planted.go:"},
 
-		"grants nothing": {"panic: Acquire of planted.grants returned neither a lease nor an error; without a lease it must return an error, "},
-		"is not made":    {"panic: the function that makes the lock, planted.Locks.func3 (planted.go:", ", returned nil; it must return a clients.Locker"},
+		"grants nothing":    {"panic: Acquire of planted.grants returned neither a lease nor an error; without a lease it must return an error, "},
+		"keeps connections": {"panic: Acquire of planted.keeps returned with 40 connections in use; it must close each connection that it takes from a client with Conn"},
+		"is not made":       {"panic: the function that makes the lock, planted.Locks.func3 (planted.go:", ", returned nil; it must return a clients.Locker"},
 
 		"fails": {"the lock called t.Error or t.Fail; it must return an error or panic instead"},
 	} {

@@ -44,6 +44,7 @@ func Locks() []clients.Lock {
 		{Name: "grants nothing", About: "returns neither a lease nor an error", New: granting},
 		{Name: "grumbles", About: "does not mark its refusals", New: grumbling},
 		{Name: "hurries", About: "returns leases that are over", New: hurrying},
+		{Name: "keeps connections", About: "does not give back the connections that it takes", New: keeping},
 		{Name: "is not made", About: "there is no lock", New: func(clients.Env) clients.Locker { return nil }},
 		{Name: "babbles", About: "fails with a huge text", New: babbling},
 	}
@@ -227,6 +228,21 @@ type grants struct{ clients.Locker }
 func granting(env clients.Env) clients.Locker { return grants{clients.NewSingle(env)} }
 
 func (grants) Acquire(context.Context, string, time.Duration) (clients.Lease, error) { return nil, nil }
+
+// keeps takes a connection for each of many tries, and gives none back.
+type keeps struct {
+	clients.Locker
+	env clients.Env
+}
+
+func keeping(env clients.Env) clients.Locker { return keeps{clients.NewSingle(env), env} }
+
+func (k keeps) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+	for range 40 {
+		k.env.Nodes[0].Conn().Get(ctx, name)
+	}
+	return k.Locker.Acquire(ctx, name, ttl)
+}
 
 // grumble is a lock that forgets clients.ErrNotAcquired.
 type grumble struct{ clients.Locker }
