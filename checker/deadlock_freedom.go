@@ -14,7 +14,7 @@ import (
 // always possible to acquire a lock, even if the client that locked a resource crashes or gets partitioned" (redis.io, "Distributed
 // Locks"). It judges the clients of the run and the probe.
 func deadlockFreedom(ix *index) (found []Violation, unknown string) {
-	found = append(ix.stuck(), ix.hanging()...)
+	found = slices.Concat(ix.stuck(), ix.hanging(), ix.deaf())
 	probe, unknown := ix.probed()
 	if found = append(found, probe...); len(found) > 0 {
 		unknown = ""
@@ -60,7 +60,7 @@ func (ix *index) deadlockAfter() time.Duration { return max(ix.maxWait(), 5*time
 
 // hanging finds the releases and extensions that never return. One counts if the run hit a cap, its client lives on, and for a TTL plus the
 // limit of stuck there has been no fault and no message to or from that client: whatever the lock is waiting for will not come. An acquire
-// may wait for as long as its caller lets it.
+// may wait for as long as its caller lets it, see [index.deaf].
 func (ix *index) hanging() (found []Violation) {
 	if ix.Meta.Cap == "" {
 		return nil
@@ -90,6 +90,58 @@ func (ix *index) hanging() (found []Violation) {
 		}
 	}
 	return found
+}
+
+// deaf finds the acquires that went on although their context had ended, while for the limit of stuck nothing hindered their client. A lock may
+// need that time to delete the keys that it has set.
+func (ix *index) deaf() (found []Violation) {
+	for cancelled, e := range ix.Events {
+		if e.Kind != history.Info || e.Op != history.Cancel {
+			continue
+		}
+		i := facts.Before(ix.Invokes[e.Process], cancelled)
+		end := max(ix.At(len(ix.Events)), ix.Meta.CapAt)
+		proven := []int{i, cancelled}
+		if out, ok := ix.Outcome[i]; ok {
+			end, proven = ix.At(out), append(proven, out)
+		} else if gone := facts.After(ix.Crashes[e.Process], i); gone >= 0 {
+			end = ix.At(gone)
+		}
+		if due := facts.Later(max(e.At, ix.hindered(e.Process, end)), ix.deadlockAfter()); due < end {
+			found = append(found, Violation{
+				Property:   DeadlockFreedom,
+				At:         due,
+				What:       fmt.Sprintf("the context of the acquire of %s ended at %s, and by %s the call had not returned", e.Process, history.Seconds(e.At), history.Seconds(due)),
+				Assumption: None,
+				Events:     proof(proven...),
+			})
+		}
+	}
+	return found
+}
+
+// hindered returns until when, before an instant, something kept a client from an answer: a pause of it or of a server, a server that was down
+// or out of reach, or a message between them that was lost or late. It returns -1 if nothing did.
+func (ix *index) hindered(client string, before time.Duration) time.Duration {
+	at := time.Duration(-1)
+	note := func(stretches []facts.Stretch) {
+		for _, s := range stretches {
+			if s.From < before {
+				at = max(at, min(s.To, before))
+			}
+		}
+	}
+	d := newDearth(ix, "", "")
+	for server := range ix.Groups {
+		note(d.trouble(client, server))
+		for _, link := range []facts.Direction{{From: client, To: server}, {From: server, To: client}} {
+			note(ix.KeptBack[link])
+			for _, i := range d.astray[link] {
+				note([]facts.Stretch{{From: d.gone(i), To: ix.At(i)}})
+			}
+		}
+	}
+	return at
 }
 
 // settled returns when the last of the faults that began before an instant was over: when a server was back, a process went on, a link was

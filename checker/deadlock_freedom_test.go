@@ -223,3 +223,38 @@ func TestHanging(t *testing.T) {
 		}
 	}
 }
+
+// An acquire that goes on for long after its context has ended violates deadlock freedom.
+func TestDeaf(t *testing.T) {
+	const head = "0 c1 invoke acquire\n1 c1 info cancel\n"
+	for _, c := range []struct {
+		name, story string
+		want        []string
+	}{
+		{"it returns late", head + "6.1 c1 fail acquire", []string{"the context of the acquire of c1 ended at 1.000s, and by 6.000s the call had not returned"}},
+		{"it gets the lock late", head + "8 n1 set c1#1\n8.1 c1 ok acquire c1#1 until=18\n8.2 c1 invoke release c1#1\n8.3 n1 delete c1#1\n8.4 c1 ok release c1#1", []string{"the context of the acquire of c1 ended at 1.000s, and by 6.000s the call had not returned"}},
+		{"it never returns", head + "6.1 c2 info exit", []string{"the context of the acquire of c1 ended at 1.000s, and by 6.000s the call had not returned"}},
+		{"it returns in time", head + "6 c1 fail acquire", nil},
+		{"its node was down", head + "2 n1 fault crash\n4 n1 fault restart\n9 c1 fail acquire", nil},
+		{"long after its node was back", head + "2 n1 fault crash\n4 n1 fault restart\n9.1 c1 fail acquire", []string{"the context of the acquire of c1 ended at 1.000s, and by 9.000s the call had not returned"}},
+		{"it was paused", head + "2 c1 fault pause\n9 c1 fault resume\n9.1 c1 fail acquire", nil},
+		{"its request is held", head + "2 c1->n1 fault hold hold_c1->n1\n9 c1 fail acquire", nil},
+		{"its request is a little slow", head + "1 c1->n1 fault delay delay_c1->n1_15ms\n9 c1 fail acquire", []string{"the context of the acquire of c1 ended at 1.000s, and by 6.000s the call had not returned"}},
+		{"its reply was lost", head + "2 c1 drop n1 sent=1.5\n7 c1 fail acquire", nil},
+		{"its reply was lost long ago", head + "2 c1 drop n1 sent=1.5\n7.1 c1 fail acquire", []string{"the context of the acquire of c1 ended at 1.000s, and by 7.000s the call had not returned"}},
+		{"its request is kept back", head + "1 c1->n1 bite on_request_acquire_c1->n1_delay_3s\n8.9 c1 fail acquire", nil},
+		{"the link of another is cut", head + "2 c2-n1 fault cut cut_c2-n1\n9 c1 fail acquire", []string{"the context of the acquire of c1 ended at 1.000s, and by 6.000s the call had not returned"}},
+		{"it crashed", head + "2 c1 fault crash\n90 c2 info exit", nil},
+		{"a later one", head + "1.1 c1 fail acquire\n2 c1 invoke acquire\n9 c1 fail acquire", nil},
+	} {
+		var got []string
+		for _, v := range Check(facts.Of(handmade.History(t, c.story)), nil).Violations {
+			if v.Property == DeadlockFreedom {
+				got = append(got, v.What)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}

@@ -188,7 +188,8 @@ func (ix *index) primaries() map[string][]facts.Stretch {
 // begins
 //
 //   - with the key, if its lease was obtained while the key was there; it ends when the lease is released, when its owner stops
-//     trying to release it although the node was in reach, or when the lease is over and only the key has no end;
+//     trying to release it although the node was in reach, or when the lease is over but the key has no end, or a later end than the client
+//     asked for;
 //   - when the owner crashed, was paused, or could not reach the node, or the node was down, because the owner may then have
 //     missed its chance to remove the key;
 //   - if the lease was not obtained, or only after the key had gone, when a message to the node that may have been meant to
@@ -209,7 +210,7 @@ func (d *dearth) stands(k facts.Life) facts.Stretch {
 	}
 	s.From = min(s.From, max(begin, k.Overdue()))
 	if l := ix.Lease(k.Label); l != nil && s.To > l.Granted {
-		s.To = min(s.To, ix.forfeited(k))
+		s.To = min(s.To, ix.forfeited(k), ix.outlasting(k))
 		if back, ok := d.letGo(k); !ok {
 			s.From = begin
 		} else if back < s.From { // the lock takes the key to be gone
@@ -249,6 +250,27 @@ func (ix *index) forfeited(k facts.Life) time.Duration {
 		end = max(end, ix.Holds[n].End)
 	}
 	return facts.Later(end, ix.Meta.TTL/100+10*time.Millisecond)
+}
+
+// outlasting returns when a key stops being an excuse because it was set for longer than the client asked for: when the longest TTL for which
+// the client acquired or extended the lease has passed since its deadline was set, and the lease has ended. It returns never if it was not.
+func (ix *index) outlasting(k facts.Life) time.Duration {
+	var asked, end time.Duration
+	for _, n := range ix.HoldsOf[k.Label] {
+		if e := ix.Events[ix.Holds[n].ReturnEvent]; e.Op == history.Acquire {
+			asked = max(asked, ix.TTL(e))
+		}
+		end = max(end, ix.Holds[n].End)
+	}
+	for _, e := range ix.Events {
+		if e.Kind == history.Invoke && e.Op == history.Extend && e.Lease == k.Label {
+			asked = max(asked, ix.TTL(e))
+		}
+	}
+	if asked >= k.Promise || k.Promise == history.NoEnd {
+		return never
+	}
+	return max(facts.Later(k.Timed, asked), end)
 }
 
 // misread returns when a client took the lease of a key for a valid one although it was over, because its wall clock was behind

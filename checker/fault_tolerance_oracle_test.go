@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -220,6 +221,7 @@ func standsAt(h *history.History, lock, server string, t time.Duration) bool {
 		back, given := letGoOracle(h, set.Lease, server, i)
 		switch {
 		case handed && t >= forfeitOracle(h, set.Lease, promise):
+		case handed && promise != history.NoEnd && promise > askedOracle(h, set.Lease) && t >= max(timed+askedOracle(h, set.Lease), endOracle(h, set.Lease)):
 		case handed && (!given || t < back || hindered <= back):
 			return true
 		case !handed && hindered <= t:
@@ -251,6 +253,26 @@ func forfeitOracle(h *history.History, label string, promise time.Duration) time
 		}
 	}
 	return end + h.Meta.TTL/100 + 10*time.Millisecond
+}
+
+// askedOracle returns the longest TTL that a client asked for.
+func askedOracle(h *history.History, label string) (asked time.Duration) {
+	for _, e := range h.Events {
+		if acquired := e.Kind == history.OK && e.Op == history.Acquire; e.Lease == label && (acquired || e.Kind == history.Invoke && e.Op == history.Extend) {
+			asked = max(asked, cmp.Or(e.TTL, h.Meta.TTL))
+		}
+	}
+	return asked
+}
+
+// endOracle returns the last end of a lease.
+func endOracle(h *history.History, label string) (end time.Duration) {
+	for _, l := range facts.Of(h).Holds {
+		if l.Label == label {
+			end = max(end, l.End)
+		}
+	}
+	return end
 }
 
 // promiseOracle returns for how long a key was to live: one TTL or for ever or, for a copy, the time that was left to the key on
@@ -320,7 +342,7 @@ func unservedOracle(h *history.History) (found []facts.Stretch) {
 		}
 		if e.Kind == history.State && e.Key == "k" {
 			for d := time.Duration(0); d <= h.Meta.TTL; d += time.Second {
-				instants = append(instants, e.At+d+d/100+10*time.Millisecond)
+				instants = append(instants, e.At+d, e.At+d+d/100+10*time.Millisecond)
 			}
 		}
 	}

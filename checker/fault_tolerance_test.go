@@ -59,6 +59,7 @@ func TestFaultTolerance(t *testing.T) {
 		held  = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
 		held5 = "nodes 5\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
 	)
+	const short = "0 c1 invoke acquire ttl=2\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=2 ttl=2\n"
 	const endless = "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n"
 	behind := func(story string) string { return strings.ReplaceAll(story, "acquire\n", "acquire wall=-60\n") }
 	misled := func(client string, from, to float64) []string {
@@ -111,6 +112,11 @@ func TestFaultTolerance(t *testing.T) {
 		{name: "an extension found it lost when n1 was out of reach", story: held + "0.9 c1-n1 fault cut cut_c1-n1\n1 c1 invoke extend c1#1\n1.1 c1 fail extend c1#1 until=1.1\n1.2 x fault heal heal\n" + tries("c2", 1.2, 10)},
 		{name: "an extension was refused, and it is not lost", story: held + "1 c1 invoke extend c1#1\n1.1 c1 fail extend c1#1\n" + tries("c2", 1, 10)},
 		{name: "it is over", story: held5 + "10.1 n1 expire c1#1\n10.1 n2 expire c1#1\n10.1 n3 expire c1#1\n" + tries("c2", 9, 17), want: vain("c2", 10.1, 17, all)},
+		{name: "its key lasts longer than was asked for", story: short + "1 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10), want: vain("c2", 2.1, 10, "n1 was up and in reach")},
+		{name: "but not than the client was told", story: strings.ReplaceAll(short, "until=2", "until=6") + "10.1 n1 expire c1#1\n" + tries("c2", 1, 10)},
+		{name: "the client had extended it", story: short + "1 c1 invoke extend c1#1 ttl=9\n1.1 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10)},
+		{name: "the client had extended it, but not for so long", story: short + "1 c1 invoke extend c1#1 ttl=3\n1.1 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10), want: vain("c2", 3.1, 10, "n1 was up and in reach")},
+		{name: "its key lasts for as long as was asked for, by a clock that is slow", story: strings.ReplaceAll(short, "set c1#1", "set c1#1 until=2.1") + "1 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10)},
 		{name: "two wait for the same", story: five + tries("c1", 0, 6) + tries("c2", 0.1, 6.1), want: vain("c1", 0, 6, all)},
 		{name: "two wait one after the other", story: five + tries("c1", 0, 6) + tries("c2", 7, 13), want: append(vain("c1", 0, 6, all), vain("c2", 7, 13, all)...)},
 		{name: "each waits for longer than the one before", story: five + tries("c1", 0, 6) + tries("c2", 3, 12) + tries("c3", 9, 18), want: vain("c1", 0, 6, all)},

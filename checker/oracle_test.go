@@ -113,7 +113,7 @@ func relies(h *history.History, n, i int, t time.Duration, given bool) bool {
 		if t < renewedOracle(h, i) || lastingOracle(h, i, until) {
 			return true
 		}
-		end = until.Clock + h.Meta.TTL
+		end = until.Clock + cmp.Or(until.TTL, h.Meta.TTL)
 	}
 	end = min(end, bound)
 	return (t-base.At)*time.Duration(million+base.PPM) < (end-base.Clock)*million // instants are too small to overflow

@@ -488,6 +488,24 @@ var harms = map[string]harm{
 			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Second)
 		})
 	}},
+	"single-ttl-longest": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 10*time.Second).Release(c.ctx)
+			c.at(1, l, 2*time.Second)
+			done(c.env.Nodes[0].PTTL(c.ctx, "lock").Val() > 3*time.Second)
+		})
+	}},
+	"single-polls-on": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 2*time.Second)
+			ended, cancel := context.WithCancel(c.ctx)
+			cancel()
+			_, err := l.Acquire(ended, "lock", 10*time.Second)
+			done(err == nil)
+		})
+	}},
 	"single-token-prefix": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			l := build(c.env)

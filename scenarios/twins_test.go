@@ -31,6 +31,12 @@ var twins = []twin{
 	{"two-ttls/redlock", "single-ttl-of-first", ""},
 	{"two-ttls/watchdog", "single-ttl-of-first", ""},
 	{"two-ttls/fenced", "single-ttl-of-first", ""},
+	{"two-ttls/single/shorter", "single-ttl-longest", ""},
+	{"two-ttls/redlock/shorter", "single-ttl-longest", ""},
+	{"two-ttls/watchdog/shorter", "single-ttl-longest", ""},
+	{"acquire-cancelled/single/waiting", "single-polls-on", ""},
+	{"acquire-cancelled/redlock/waiting", "single-polls-on", ""},
+	{"acquire-cancelled/redsync/waiting", "single-polls-on", ""},
 	{"tenth-lease/single", "single-token-prefix", ""},
 	{"tenth-lease/fenced", "single-token-prefix", ""},
 	{"tenth-lease/redlock", "single-token-prefix", ""},
@@ -203,15 +209,12 @@ const heldLonger = "when c2 acquired pause c2 200ms"
 const (
 	onlyTokens = "only fenced-per-client fails, whose tokens are wrong in any story"
 	ofLibrary  = "only a library fails: see finding 16"
-	ignores    = "no lock here goes on waiting when its context has ended"
 	shorter    = "a clock that is ahead, or fast, makes a lease shorter or its keys last longer, and harms nobody"
 	later      = "the keys are set after the pause, so they outlast a lease that is counted from before the pause or from its end"
 )
 
 // twinless are the exceptions.
 var twinless = map[string]string{
-	"acquire-cancelled/redlock/waiting":              ignores,
-	"acquire-cancelled/redsync/waiting":              ignores,
 	"extend-majority/redlock-extend":                 ofLibrary,
 	"extend-majority/redlock-extend/checked":         ofLibrary,
 	"client-time/redsync/ahead":                      shorter,

@@ -679,6 +679,19 @@ func TestExplain(t *testing.T) {
 			The last message to or from c1 arrived at 1.200s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "an acquire whose context has ended", property: checker.DeadlockFreedom, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c2 invoke acquire
+			2       c2 info cancel
+			9       c2 fail acquire`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			c2 asked for the lock at 1.000s, was refused at 9.000s, and never got it.
+			The context of that acquire ended at 2.000s.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "a client that gets errors without a request", property: checker.DeadlockFreedom, story: `
 			0       n1 deliver c2 sent=0 word=GET
 			0       n1 fault crash crash_n1

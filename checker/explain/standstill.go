@@ -295,6 +295,10 @@ func (n *narrator) refused(client string, from, to int) {
 		text += ", and never got it"
 	}
 	n.say(step, first, events, "%s.", text)
+	cancelled := n.after(first, func(e history.Event) bool { return e.Process == client && e.Op == history.Cancel })
+	if cancelled >= 0 && (got < 0 || cancelled < got) {
+		n.say(step, cancelled, nil, "The context of that acquire ended at %s.", n.time(cancelled))
+	}
 }
 
 // answer says how an attempt to acquire a lock failed.

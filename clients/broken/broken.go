@@ -13,7 +13,8 @@
 // single-still-held, single-breaker-stays, single-shared-context, single-places-lost, watchdog-started-once,
 // watchdog-off-after-error, watchdog-release-waits, single-release-prefix, single-extend-versioned, redlock-extend-versioned,
 // watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round, single-microseconds-32,
-// single-ttl-of-first, single-token-prefix, single-joins, watchdog-swaps-token.
+// single-ttl-of-first, single-token-prefix, single-joins, watchdog-swaps-token,
+// single-ttl-longest, single-polls-on.
 package broken
 
 import (
@@ -134,6 +135,8 @@ func Mistakes() []clients.Lock {
 		fenceHour,
 		fenceAfter,
 		joins,
+		ttlLongest,
+		pollsOn,
 		swapsToken,
 	}
 }

@@ -76,7 +76,7 @@ func (w *world) operate(client, _ string) {
 	in, busy := w.pending[client]
 	if busy {
 		delete(w.pending, client)
-		out := history.Event{Process: client, Op: in.Op, ID: in.ID, Lock: in.Lock, Lease: in.Lease, Kind: history.OK}
+		out := history.Event{Process: client, Op: in.Op, ID: in.ID, Lock: in.Lock, Lease: in.Lease, TTL: in.TTL, Kind: history.OK}
 		if in.Op == history.Acquire {
 			out.Kind = []history.Kind{history.OK, history.OK, history.OK, history.Fail, history.Info}[w.pick(5)]
 		} else if in.Op == history.Release {
@@ -107,6 +107,9 @@ func (w *world) operate(client, _ string) {
 		in.Lease = fmt.Sprintf("%s#%d", client, in.ID)
 		if w.pick(6) == 0 {
 			in.Lock = "b"
+		}
+		if w.pick(4) == 0 {
+			in.TTL = time.Duration(1+w.pick(3)) * time.Second
 		}
 	}
 	w.pending[client] = in
