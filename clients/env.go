@@ -171,7 +171,7 @@ type Locker interface {
 	// Acquire returns a lease. An error wraps [ErrNotAcquired] if the lock was certainly not acquired; after any other error the
 	// outcome is unknown. A client may ask for a lock that it holds; if it is refused, that changes nothing about its lease.
 	//
-	// Acquire may wait for the lock until ctx is done, and must then return soon, as soon as it has deleted what it may have set.
+	// Acquire may wait for the lock until ctx is done. Then it must delete what it may have set, and return.
 	Acquire(ctx context.Context, name string, ttl time.Duration) (Lease, error)
 }
 
