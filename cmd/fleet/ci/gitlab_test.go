@@ -51,7 +51,7 @@ type gitlab struct {
 	Build  gitlabJob `yaml:"build"`
 	Search gitlabJob `yaml:"search"`
 	Merge  gitlabJob `yaml:"merge"`
-	Ledger gitlabJob `yaml:"ledger"` // it is not run here: it needs a ledger of earlier nights
+	Ledger gitlabJob `yaml:"ledger"`
 }
 
 func readGitLab(t *testing.T) (g gitlab, jobs map[string]gitlabJob) {
@@ -195,6 +195,26 @@ func TestGitLabSearch(t *testing.T) {
 	says(t, out, status, 0)
 	continued(t, shard, kept)
 	merged()
+
+	// On the first night, what is found is new, and the job fails. On the second, a replay finds it again. The cache carries the ledger over.
+	cache := t.TempDir()
+	night := func(day string) (string, int) {
+		write(t, filepath.Join(p.bin, "date"), "#!/bin/sh\necho "+day+"\n")
+		if err := os.Chmod(filepath.Join(p.bin, "date"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		project := t.TempDir()
+		copyTree(t, cache, project, true)
+		out, status := p.run("ledger", project, 0)
+		for _, path := range p.jobs["ledger"].Cache.Paths {
+			copyTree(t, filepath.Join(project, path), filepath.Join(cache, path), true)
+		}
+		return out, status
+	}
+	out, status = night("2026-11-20")
+	says(t, out, status, 1, "1 new, 0 regressed, 0 ongoing, 0 resolved")
+	out, status = night("2026-11-21")
+	says(t, out, status, 0, "night 2026-11-21: 1 search and replays of single", "0 new, 0 regressed, 1 ongoing, 0 resolved")
 
 	parallel := p.jobs["search"]
 	parallel.Parallel = 0
