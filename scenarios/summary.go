@@ -106,7 +106,7 @@ func sentence(outcomes []*play.Outcome) string {
 	for _, o := range outcomes {
 		s := o.Standing()
 		count[s]++
-		if s == play.Safe && o.ExpectedVerdict() == checker.Unsafe {
+		if s == play.Safe && o.ExpectedVerdict() == checker.Unsafe && !o.SweptInPart() {
 			better++
 		}
 		if r := o.Run.Reference(); s.Proves() && !slices.Contains(references, r) {
@@ -116,8 +116,11 @@ func sentence(outcomes []*play.Outcome) string {
 			why[o.WhyUnproved()]++
 		}
 	}
-	guests := 0
+	guests, parts := 0, 0
 	for _, o := range outcomes {
+		if o.SweptInPart() && o.Standing().Proves() {
+			parts++
+		}
 		if o.Run.Guests && o.Standing().Proves() {
 			guests++
 		}
@@ -174,6 +177,9 @@ func sentence(outcomes []*play.Outcome) string {
 	}
 	if guests > 0 {
 		verdicts = append(verdicts, fmt.Sprintf("%d with the clients as WebAssembly (%s)", guests, GuestsMark))
+	}
+	if parts > 0 {
+		verdicts = append(verdicts, fmt.Sprintf("%d swept in part", parts))
 	}
 	n, _ := proved(outcomes)
 	s := fmt.Sprintf("%s: %d proved", reports.Count(len(outcomes), "run"), n)

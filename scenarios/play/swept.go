@@ -34,6 +34,9 @@ type Sweep struct {
 	Worst   string `json:"worst,omitempty"` // the perturbation at the worst position; empty if the run that is shown is the calm one
 }
 
+// SweptInPart reports whether the outcome is that of a sweep with so many positions that not all were played.
+func (o *Outcome) SweptInPart() bool { return o.Sweep != nil && o.Sweep.Possible > o.Sweep.Positions }
+
 // String sums the sweep up in two lines, and has the lanes of the run that is shown if that is a reduced one.
 func (s *Sweep) String() string {
 	text := fmt.Sprintf("%d positions", s.Positions)

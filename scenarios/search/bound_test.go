@@ -18,6 +18,7 @@ import (
 	"lockstep/internal/draws"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 	"lockstep/sim/workers"
 )
 
@@ -314,22 +315,41 @@ func TestSearchInterrupted(t *testing.T) {
 	}
 }
 
-// A part of the plans has plans of each magnitude, and about as many as it should have.
-func TestChosen(t *testing.T) {
+// Of perturbations that differ only in a number, about as many are played as should be, of each magnitude, and those at both ends. One that
+// comes only once is always played.
+func TestSampled(t *testing.T) {
+	pause := func(what script.What, nth int, d time.Duration) Perturbation {
+		e := script.Event{Process: "n1", What: what, Value: "c1", Nth: nth}
+		return Perturbation{Kind: script.Pausing, Steps: []script.Step{script.When{Event: e, Fault: history.Pause{Process: "c1", For: d}}}}
+	}
+	var all []Perturbation
+	for i := range 10_000 {
+		if i == 5000 {
+			all = append(all, pause(script.Sets, 0, time.Second))
+		}
+		all = append(all, pause(script.Receives, i/4+2, time.Duration(1+i%4)*time.Second))
+	}
 	for stride := 1; stride <= 50; stride++ {
-		n, of := 0, map[int]int{}
-		for i := range 10_000 {
-			if chosen(i, stride) {
-				n++
-				of[i%4]++
+		few, of := sampled(all, stride), map[string]int{}
+		for _, p := range few {
+			of[ordinal.ReplaceAllString(p.String(), "")]++
+		}
+		if len(of) != 5 || of[all[5000].String()] != 1 {
+			t.Fatalf("one in %d: %v", stride, of)
+		}
+		if want := 10_000 / stride; len(few) < want*8/10 || len(few) > want*12/10+4*2*outermost {
+			t.Errorf("one in %d: %d of 10000", stride, len(few))
+		}
+		for what, n := range of {
+			if n > 1 && n*8 < len(few) {
+				t.Errorf("one in %d: %d of %d are %s", stride, n, len(few), what)
 			}
 		}
-		if want := 10_000 / stride; n < want*8/10 || n > want*12/10 {
-			t.Errorf("one in %d: %d of 10000", stride, n)
-		}
-		for m := range 4 {
-			if of[m]*8 < n {
-				t.Errorf("one in %d: %d of %d are the same modulo 4 as %d", stride, of[m], n, m)
+		for i := range 4 * outermost {
+			for _, p := range []Perturbation{all[i], all[len(all)-1-i]} {
+				if !slices.ContainsFunc(few, func(q Perturbation) bool { return q.Compare(p) == 0 }) {
+					t.Errorf("one in %d: without %s", stride, p)
+				}
 			}
 		}
 	}

@@ -2,6 +2,8 @@ package search
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"slices"
 
 	"lockstep/checker"
@@ -131,7 +133,7 @@ type Expansion struct {
 	Part, Of int
 	// From and Count say which of the plans of the share are played: so many, from 0; a Count of 0 stands for all.
 	From, Count int
-	// Stride is n if only one plan in n is played; 0 stands for 1.
+	// Stride is n if only about one plan in n is played, see [sampled]; 0 stands for 1.
 	Stride int
 	// Orders says that the perturbations are those of [Ordered], and not those of [Sites].
 	Orders bool
@@ -147,10 +149,7 @@ func (e *Expansion) run(ctx context.Context, x *explorer, of *Task, seed uint64,
 	played := 0                                        // of all shares
 	sites, whole := e.sites(x.calm, o, of)
 	y.Thinned = !whole
-	for i, p := range sites {
-		if !chosen(i, e.Stride) {
-			continue
-		}
+	for _, p := range sampled(sites, e.Stride) {
 		i := played
 		played++
 		if n := i/e.Of - e.From; i%e.Of != e.Part || n < 0 || e.Count > 0 && n >= e.Count {
@@ -193,11 +192,39 @@ func (e *Expansion) sites(calm *script.Scenario, o *play.Outcome, of *Task) (all
 	return after(e.Prefix, all), whole
 }
 
-// chosen reports whether plan i is one of those that are played if only one in stride is. Which they are looks random, because plans
-// come in a regular order: with every second one, all pauses would be short.
-func chosen(i, stride int) bool {
-	return stride < 2 || uint32(i)*2654435761>>16%uint32(stride) == 0
+// outermost is how many of the first, and of the last, perturbations that differ only in a number are played in any case.
+const outermost = 4
+
+// sampled chooses the perturbations that are played if only about one in stride is. Perturbations that differ only in the number of an event or
+// of a message are those of a lock that polls, and most of them come to the same: of these, the first and the last are played, and one in
+// stride of the others. So a moment that comes only once, such as that at which a node sets the key, is never left out. Which of the others are
+// played looks random, because they come in a regular order: with every second one, all pauses would be short.
+func sampled(all []Perturbation, stride int) []Perturbation {
+	if stride < 2 {
+		return all
+	}
+	alike := map[string][]int{}
+	for i, p := range all {
+		key := fmt.Sprint(p.Client, p.Before, ordinal.ReplaceAllString(p.String(), ""))
+		alike[key] = append(alike[key], i)
+	}
+	chosen := make([]bool, len(all))
+	for _, of := range alike {
+		for n, i := range of {
+			chosen[i] = n < outermost || n >= len(of)-outermost || uint32(i)*2654435761>>16%uint32(stride) == 0
+		}
+	}
+	var few []Perturbation
+	for i, p := range all {
+		if chosen[i] {
+			few = append(few, p)
+		}
+	}
+	return few
 }
+
+// ordinal is the number of an event or a message in a perturbation.
+var ordinal = regexp.MustCompile(` #[0-9]+`)
 
 // after lists the perturbations that come after the last of a plan, of those that are possible in its run.
 func after(plan, possible []Perturbation) []Perturbation {
