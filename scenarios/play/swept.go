@@ -32,6 +32,8 @@ type Sweep struct {
 	// same. Runs that break what is claimed of a lock are reduced.
 	Reduced string `json:"reduced,omitempty"`
 	Worst   string `json:"worst,omitempty"` // the perturbation at the worst position; empty if the run that is shown is the calm one
+	// Also says what else breaks a claim at other positions, and at which; each once.
+	Also []string `json:"also,omitempty"`
 }
 
 // SweptInPart reports whether the outcome is that of a sweep with so many positions that not all were played.
@@ -63,6 +65,9 @@ func (s *Sweep) String() string {
 		return text + "\nthe calm run:\n"
 	}
 	text += "\nthe worst: " + s.Worst + "\n"
+	for _, also := range s.Also {
+		text += "also: " + also + "\n"
+	}
 	if s.Reduced != "" {
 		text += "reduced to\n" + s.Reduced + "\n"
 	}
