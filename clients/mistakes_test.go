@@ -538,6 +538,7 @@ var harms = map[string]harm{
 			done(c.at(1.5, l, 10*time.Second) != nil)
 		})
 	}},
+	"single-wait-seconds": {replicas: 1, play: relied(1500*time.Millisecond, 1.2)},
 	"single-wait-leaves": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			c.at(1.5, build(c.env), 10*time.Second)

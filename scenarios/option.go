@@ -80,7 +80,7 @@ func add[T comparable](to, more []T) []T {
 // Like names the locks that your lock claims to be as good as: its references. Your lock is played in their runs of the
 // catalogue, and must keep every property that one of them keeps there. If a scenario has no run of a reference, your lock is
 // played in the run of the lock that the reference is like: fenced, watchdog and single-extend are like single, and
-// redlock-extend is like redlock. It is also played in all runs of single-extend or redlock-extend, if it is like single or
+// redlock-extend is like redlock. A lock like single-wait is also played in the runs of single that have no replica, with one. It is also played in all runs of single-extend or redlock-extend, if it is like single or
 // redlock: they do not apply unless it extends its leases. If the runs of two references differ only in what is expected, your lock is played
 // once. The default is single, a lock on one Redis node.
 func Like(locks ...string) Option {
@@ -338,12 +338,32 @@ func metAs(s *script.Scenario, like string) string {
 	if slices.ContainsFunc(s.Runs, func(r script.Section) bool { return r.Lock == like }) {
 		return like
 	}
+	if like == waits {
+		return "single"
+	}
 	for _, l := range clients.Locks() {
 		if l.Name == like && len(l.Like) > 0 {
 			return l.Like[0]
 		}
 	}
 	return like
+}
+
+// waits is the reference that grants nothing without a replica.
+const waits = "single-wait"
+
+// withReplica gives the runs of single the replica that a lock like single-wait needs. Runs with replicas of their own are about a failover, for
+// which single-wait has its own runs: they are left out.
+func withReplica(s *script.Scenario) *script.Scenario {
+	single := func(r script.Section) bool { return r.Lock == "single" || r.Lock == "single-extend" }
+	return s.Edited(func(s *script.Scenario) {
+		s.Runs = slices.DeleteFunc(s.Runs, func(r script.Section) bool { return single(r) && r.Replicas > 0 })
+		for i, r := range s.Runs {
+			if single(r) {
+				s.Runs[i].Replicas, s.Runs[i].Pool = 1, "" // a pool can be warm only without replicas
+			}
+		}
+	})
 }
 
 // trials lists the runs that the options ask for, with the lock under test, by name, in the place of the reference locks.
@@ -364,6 +384,9 @@ func (o *options) trials(name string, newLock clients.New) ([]trial, error) {
 	}
 	var trials []trial
 	for _, s := range all {
+		if slices.Contains(o.like, waits) {
+			s = withReplica(s)
+		}
 		var of []trial // this scenario
 		for _, like := range o.like {
 			at := metAs(s, like)

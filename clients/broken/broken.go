@@ -14,7 +14,7 @@
 // watchdog-off-after-error, watchdog-release-waits, single-release-prefix, single-extend-versioned, redlock-extend-versioned,
 // watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round, single-microseconds-32,
 // single-ttl-of-first, single-token-prefix, single-joins, watchdog-swaps-token,
-// single-ttl-longest, single-polls-on.
+// single-ttl-longest, single-polls-on, single-wait-seconds.
 package broken
 
 import (
@@ -137,6 +137,7 @@ func Mistakes() []clients.Lock {
 		joins,
 		ttlLongest,
 		pollsOn,
+		waitSeconds,
 		swapsToken,
 	}
 }
