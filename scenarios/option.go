@@ -80,9 +80,10 @@ func add[T comparable](to, more []T) []T {
 // Like names the locks that your lock claims to be as good as: its references. Your lock is played in their runs of the
 // catalogue, and must keep every property that one of them keeps there. If a scenario has no run of a reference, your lock is
 // played in the run of the lock that the reference is like: fenced, watchdog and single-extend are like single, and
-// redlock-extend is like redlock. A lock like single-wait is also played in the runs of single that have no replica, with one. It is also played in all runs of single-extend or redlock-extend, if it is like single or
-// redlock: they do not apply unless it extends its leases. If the runs of two references differ only in what is expected, your lock is played
-// once. The default is single, a lock on one Redis node.
+// redlock-extend is like redlock. A lock like single-wait is also played in the runs of single that have no replica, with one.
+// A lock like single or redlock is also played in all runs of single-extend or redlock-extend: they do not apply unless it extends
+// its leases. If the runs of two references differ only in what is expected, your lock is played once. The default is single, a
+// lock on one Redis node.
 func Like(locks ...string) Option {
 	return option("Like", func(o *options) { o.like = add(o.like, locks) })
 }
