@@ -36,6 +36,9 @@ type BrokenClaim struct {
 // Lockstep does not simulate: then that may have caused the violation. A violation of fault tolerance never counts in such a run. The same applies to violations that the lock is claimed to survive. A lock
 // that set no key because the run is about the shard of another key has broken nothing either, nor has one whose client works for longer than its
 // lease, or does not learn that its key is gone, because the lock cannot extend it.
+//
+// If a wrong clock ends a lease too early, the node removes the key of a lock with a TTL, and other clients overwrite or delete that of a lock
+// with dates. So for this assumption, owner only counts as lease exclusion does.
 func (o *Outcome) Broken() []BrokenClaim {
 	if len(o.Result.Violations) == 0 || o.elsewhere() {
 		return nil
@@ -85,9 +88,6 @@ func (o *Outcome) references() []script.Section {
 
 // keeper names a reference that is not expected to have a violation; empty if all are. A reference that is expected to violate a
 // property because of an assumption is not expected to violate it without one.
-//
-// If a wrong clock ends a lease too early, the node removes the key of a lock with a TTL, and other clients overwrite or delete that of a lock
-// with dates. So owner only counts for this assumption as lease exclusion does.
 func (o *Outcome) keeper(v checker.Violation) string {
 	for _, r := range o.references() {
 		if v.Property == checker.Tokens && v.Assumption != checker.None && r.Reference() != o.Run.Lock && r.Reference() != "fenced" {

@@ -128,7 +128,8 @@ func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error
 		}
 	}
 	expects := func(e script.Expectation) bool {
-		same := e.Property == f.Property || e.Property == checker.LeaseExclusion && f.Property == checker.ResourceExclusion
+		follows := f.Property == checker.ResourceExclusion || f.Property == checker.OwnerOnly && f.Assumption == checker.BoundedClockError // see [play.Outcome.Broken]
+		same := e.Property == f.Property || e.Property == checker.LeaseExclusion && follows
 		return e.Status == checker.Violated && same && e.Assumption == f.Assumption
 	}
 	breaks := func(run script.Section, fault history.Fault) bool {
