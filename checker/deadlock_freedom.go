@@ -192,8 +192,8 @@ func (ix *index) settled(before time.Duration) time.Duration {
 //
 // If others rightfully held the lock all the time, the probe had to be refused, and the property is unknown.
 //
-// If a node keeps a key for too long, its clock is the cause. If such keys took at least half of the probe's time, they are to
-// blame.
+// If a node keeps a key for too long, its clock is the cause, or that of the client which computed the deadline. If such keys took at least half of
+// the probe's time, they are to blame.
 func (ix *index) probed() (found []Violation, unknown string) {
 	asked := -1
 	for _, i := range ix.Invokes[ix.Meta.Probe] {
@@ -257,7 +257,7 @@ func (ix *index) overstayed(s facts.Stretch) []int {
 			if x.From >= x.To {
 				continue
 			}
-			right := facts.Stretch{From: x.From, To: min(x.To, k.Overdue())}
+			right := facts.Stretch{From: x.From, To: min(x.To, k.Overdue(), ix.postdated(k))}
 			there[k.Group], due[k.Group] = append(there[k.Group], x), append(due[k.Group], right)
 			instants = append(instants, x.From, x.To, max(x.From, right.To))
 			if right.To < x.To {

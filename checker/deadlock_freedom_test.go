@@ -36,7 +36,20 @@ func TestDeadlockFreedom(t *testing.T) {
 		1    c1 fault crash
 		11   probe invoke acquire
 	`
+	const dated = `
+		probe probe
+		bound 4
+		0    c1 invoke acquire wall=12
+		0.1  n1 set c1#1 until=22.1
+		0.2  c1 ok acquire c1#1 until=10 wall=12
+		1    c1 fault crash
+		11   probe invoke acquire
+		15   probe fail acquire
+		22.1 n1 expire c1#1
+	`
 	testProperty(t, DeadlockFreedom, []verdictCase{
+		{name: "a deadline by the clock of its client, which was ahead", story: dated, want: []string{"probe asked for the lock at 11.000s and never got it [bounded clock error]"}},
+		{name: "a deadline by the clock of its client, which was less ahead", story: strings.ReplaceAll(dated, "wall=12", "wall=11"), want: []string{"probe asked for the lock at 11.000s and never got it [none]"}},
 		{name: "at once", story: probe + "20.1 probe ok acquire probe#1 until=30"},
 		{name: "at the bound", story: probe + "25 probe ok acquire probe#1 until=35"},
 		{name: "what it does before it asks does not count", story: "0 probe invoke read\n0 probe ok read\n" + probe + "25 probe ok acquire probe#1 until=35"},

@@ -253,24 +253,43 @@ func (ix *index) forfeited(k facts.Life) time.Duration {
 }
 
 // outlasting returns when a key stops being an excuse because it was set for longer than the client asked for: when the longest TTL for which
-// the client acquired or extended the lease has passed since its deadline was set, and the lease has ended. It returns never if it was not.
+// the client acquired or extended the lease has passed since its deadline was set, and the lease has ended. It returns never if it was not, or
+// if the clock of the client is why.
 func (ix *index) outlasting(k facts.Life) time.Duration {
-	var asked, end time.Duration
+	var end time.Duration
 	for _, n := range ix.HoldsOf[k.Label] {
-		if e := ix.Events[ix.Holds[n].ReturnEvent]; e.Op == history.Acquire {
-			asked = max(asked, ix.TTL(e))
-		}
 		end = max(end, ix.Holds[n].End)
 	}
-	for _, e := range ix.Events {
-		if e.Kind == history.Invoke && e.Op == history.Extend && e.Lease == k.Label {
-			asked = max(asked, ix.TTL(e))
-		}
-	}
-	if asked >= k.Promise || k.Promise == history.NoEnd {
+	asked := ix.longestTTL(k.Label)
+	if asked >= k.Promise || k.Promise == history.NoEnd || ix.postdated(k) < never {
 		return never
 	}
 	return max(facts.Later(k.Timed, asked), end)
+}
+
+// longestTTL returns the longest TTL for which a lease was acquired or extended, or an extension was tried.
+func (ix *index) longestTTL(label string) (asked time.Duration) {
+	for _, e := range ix.Events {
+		acquired := e.Kind == history.OK && e.Op == history.Acquire
+		if e.Lease == label && (acquired || e.Kind == history.Invoke && e.Op == history.Extend) {
+			asked = max(asked, ix.TTL(e))
+		}
+	}
+	return cmp.Or(asked, ix.Meta.TTL)
+}
+
+// postdated returns when a key should have ended whose deadline a client computed from its wall clock, which was ahead; never if that clock does
+// not explain by how much the key was to outlast the TTL that was asked for.
+func (ix *index) postdated(k facts.Life) time.Duration {
+	set := k.Set
+	for set >= 0 && ix.Events[set].Process != history.Client(k.Label) {
+		set--
+	}
+	asked := ix.longestTTL(k.Label)
+	if excess := k.Promise - asked; set < 0 || k.Promise == history.NoEnd || excess <= facts.Rounding || excess > ix.Events[set].Wall+facts.Rounding {
+		return never
+	}
+	return facts.Later(k.Timed, asked)
 }
 
 // misread returns when a client took the lease of a key for a valid one although it was over, because its wall clock was behind

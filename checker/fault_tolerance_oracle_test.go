@@ -221,7 +221,7 @@ func standsAt(h *history.History, lock, server string, t time.Duration) bool {
 		back, given := letGoOracle(h, set.Lease, server, i)
 		switch {
 		case handed && t >= forfeitOracle(h, set.Lease, promise):
-		case handed && promise != history.NoEnd && promise > askedOracle(h, set.Lease) && t >= max(timed+askedOracle(h, set.Lease), endOracle(h, set.Lease)):
+		case handed && promise != history.NoEnd && !postdatedOracle(h, set.Lease, timed, promise) && promise > askedOracle(h, set.Lease) && t >= max(timed+askedOracle(h, set.Lease), endOracle(h, set.Lease)):
 		case handed && (!given || t < back || hindered <= back):
 			return true
 		case !handed && hindered <= t:
@@ -263,6 +263,18 @@ func askedOracle(h *history.History, label string) (asked time.Duration) {
 		}
 	}
 	return asked
+}
+
+// postdatedOracle reports whether the wall clock of its owner explains why a key outlasts what was asked for.
+func postdatedOracle(h *history.History, label string, timed, promise time.Duration) bool {
+	var ahead time.Duration
+	for _, e := range h.Events {
+		if e.Process == history.Client(label) && e.At <= timed {
+			ahead = e.Wall
+		}
+	}
+	excess := promise - askedOracle(h, label)
+	return excess > facts.Rounding && excess <= ahead+facts.Rounding
 }
 
 // endOracle returns the last end of a lease.
