@@ -3,7 +3,9 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"lockstep/checker/facts"
 	"lockstep/sim/history"
@@ -72,12 +74,15 @@ func (n *narrator) intrusion(i int) {
 	if e.Sent > 0 && n.long(e.At-e.Sent) {
 		text += ", by a command that had been under way since " + history.Seconds(e.Sent)
 	}
+	if own != nil && n.comparesNothing(i, set) {
+		text, events = text+": its script does not compare the token", append(events, command)
+	}
 	n.say(step, i, events, "%s.", text)
 	if out := n.outcome(about); op.Op == history.Acquire && out >= 0 && n.event(out).Kind == history.Fail && e.Op == history.Over {
 		n.say(step, out, []int{about}, "%s did not get the lock that way: its acquire failed at %s.", e.By, n.time(out))
 	}
 	if own != nil && name == "" {
-		n.sameToken(n.first(own.Label, e.Process), set)
+		n.sameToken(own, n.first(own.Label, e.Process), set, i)
 	}
 }
 
@@ -168,26 +173,62 @@ func (n *narrator) first(label, process string) int {
 	return -1
 }
 
-// sameToken says that two keys were set to the same token, if the commands show it.
-func (n *narrator) sameToken(a, b int) {
+// sameToken says that change i was possible because two leases have the same token, if the commands show it. Their keys were set by events
+// a and b, and the client of the change meant that of a.
+func (n *narrator) sameToken(own *facts.Lease, a, b, i int) {
 	if a < 0 || b < 0 || a == b {
 		return
 	}
-	token := func(i int) (int, string) {
-		j, _ := n.command(i)
-		_, args, _ := strings.Cut(n.event(j).Value, " "+n.event(i).Key+" ")
-		value, _, _ := strings.Cut(args, " ")
-		return j, value
-	}
-	i, first := token(a)
-	j, second := token(b)
-	if first == "" || first != second {
+	mine, other := n.event(b).Lease, own.Label
+	if mine == n.event(a).Lease { // a token is named after the lease of the client that sends it first
+		n.say(step, b, []int{a}, "%s set the key with the token of %s.", n.event(b).By, mine)
 		return
 	}
-	mine, other := n.event(b).Lease, n.event(a).Lease
-	if mine == other { // a token is named after the lease of the client that sends it first
-		n.say(step, b, []int{a, i, j}, "%s set the key with the token of %s.", n.event(b).By, other)
+	request, sent := n.values(i)
+	first, marked := n.values(a)
+	second, others := n.values(b)
+	if slices.Contains(others, mine) {
+		return // a random token, which no other client has
+	}
+	if l := n.f.Lease(mine); l != nil && own.Fence != 0 && own.Fence == l.Fence { // a script drew it
+		n.say(step, b, []int{a, own.ReturnEvent, l.ReturnEvent}, "%s had the same token as %s: %d.", mine, other, own.Fence)
 		return
 	}
-	n.say(step, b, []int{a, i, j}, "%s had the same token as %s: %s.", mine, other, first)
+	for _, token := range sent {
+		if d, err := time.ParseDuration(token + "ms"); err == nil && d == n.f.Meta.TTL {
+			continue
+		}
+		if slices.Contains(marked, token) && slices.Contains(others, token) {
+			n.say(step, b, []int{a, first, second, request}, "%s had the same token as %s: %s.", mine, other, token)
+			return
+		}
+	}
+}
+
+// comparesNothing reports whether change i was made by a script that was not sent the random token that the key had been given by event set.
+func (n *narrator) comparesNothing(i, set int) bool {
+	request, sent := n.values(i)
+	_, marks := n.values(set)
+	token := n.event(set).Lease // a random token is named after its lease
+	return strings.HasPrefix(n.event(request).Word, "EVAL") && slices.Contains(marks, token) && !slices.Contains(sent, token)
+}
+
+// values returns the request that caused change i, and what its command on that key passes to be its value, or to be compared with it: the
+// argument after the key or, if it is a script, those after the keys.
+func (n *narrator) values(i int) (request int, values []string) {
+	request, _ = n.command(i)
+	for c := range strings.SplitSeq(n.event(request).Value, "; ") {
+		args := strings.Fields(c)
+		at := slices.Index(args, n.event(i).Key)
+		switch {
+		case at < 1 || at+1 == len(args):
+		case strings.HasPrefix(args[0], "EVAL"):
+			if keys, err := strconv.Atoi(args[2]); err == nil && at < 3+keys && 3+keys < len(args) {
+				return request, args[3+keys:]
+			}
+		default:
+			return request, args[at+1 : at+2]
+		}
+	}
+	return request, nil
 }
