@@ -245,6 +245,19 @@ func (n *narrator) doing(client string, i int) int {
 	return in
 }
 
+// during returns the invocation of the operation in which the client of change i sent its request, which may have ended before the request
+// arrived; -1 if it was in none.
+func (n *narrator) during(i int) int {
+	e := n.event(i)
+	for in := facts.Before(n.f.Invokes[e.By], i); in >= 0; in = facts.Before(n.f.Invokes[e.By], in) {
+		out := n.outcome(in)
+		if n.event(in).At <= e.Departure() && (out < 0 || out > i || n.event(out).At >= e.Departure()) {
+			return in
+		}
+	}
+	return -1
+}
+
 // outcome returns the outcome of the operation that event i invoked, or -1.
 func (n *narrator) outcome(i int) int { return event(n.f.Outcome, i) }
 

@@ -1176,6 +1176,26 @@ func TestExplain(t *testing.T) {
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "a command that is late, and arrives in another operation", property: checker.OwnerOnly, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 invoke release c1#1
+			2       c1 info release c1#1
+			10.004  n1 expire c1#1
+			11      c2 invoke acquire
+			11.004  n1 set c2#1
+			11.006  c2 ok acquire c2#1 until=21
+			12      c1 invoke acquire
+			12.001  n1 deliver c1 DEL_lock sent=1
+			12.001  n1 delete c2#1 by=c1 sent=1`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			The key of c1#1 expired on n1 at 10.004s.
+			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
+			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1, by a command that had been under way since 1.000s: DEL asks for no token.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "two leases with the token that a script counted", property: checker.OwnerOnly, broken: checker.DurableNodes, change: fences(map[string]int64{"c1#1": 1, "c2#1": 1}), story: `
 			0       c1 invoke acquire
 			0.004   n1 deliver c1 EVALSHA_e99aad_2_lock_{lock}:revision_10000 word=EVALSHA

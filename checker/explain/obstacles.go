@@ -61,31 +61,92 @@ func (n *narrator) obstacles(from, to int) {
 		case op == history.Exit:
 			n.say(step, left, beginnings(keys), "%s exited at %s, and never released %s.", client, n.time(left), label)
 		}
-		last := n.before(to+1, func(e history.Event) bool {
-			return e.Op == history.Retime && e.Owner == label
-		})
-		timed := max(last, keys[0].From)
-		long, command := n.tooLong(client, timed)
-		switch {
-		case last > keys[0].From && !n.within(keys[0].From, last):
-			if e := n.event(last); e.By == client && n.event(n.doing(client, last)).Op == history.Extend {
-				if long == "" {
-					long = ", by a TTL of " + rounded(e.Until-e.At-e.Wall)
-				}
-				n.say(step, last, command, "%s had extended %s on %s at %s%s.", client, label, e.Process, n.time(last), long)
-			} else if e.By == client {
-				n.say(step, last, command, "%s went on renewing %s on %s, the last time at %s%s.", client, label, e.Process, n.time(last), long)
-			} else {
-				n.say(step, last, nil, "The key of %s on %s was extended again and again, the last time at %s.", label, e.Process, n.time(last))
-			}
-		case n.event(keys[0].From).Until == history.NoEnd && !slices.Contains(n.v.Events, keys[0].From):
-			n.say(step, from, beginnings(keys), "The key of %s on %s had no expiry, and nobody else could delete it.", label, where)
-		case long != "":
-			n.say(step, timed, command, "%s had set the key of %s on %s at %s%s.", client, label, n.event(timed).Process, n.time(timed), long)
-		}
+		n.deadline(label, keys, from, to)
 	}
 	if len(labels) == 0 {
 		n.split(from, to)
+	}
+}
+
+// deadline tells what gave the keys of a lease the deadlines that they had at event to, unless it is what the lock was asked for.
+func (n *narrator) deadline(label string, keys []facts.Life, from, to int) {
+	client, first := history.Client(label), keys[0].From
+	set := -1
+	var retimes []int
+	var endless []facts.Life
+	for _, k := range keys {
+		timed := k.From
+		for i := k.From + 1; i <= to; i++ {
+			if e := n.event(i); e.Op == history.Retime && e.Process == k.Node && e.Key == k.Key {
+				if timed = i; !n.within(k.From, i) {
+					retimes = append(retimes, i)
+				}
+			}
+		}
+		if n.event(timed).Until == history.NoEnd {
+			endless = append(endless, k)
+		}
+		set = max(set, timed)
+	}
+	retimes = sorted(retimes...)
+	long, command := n.tooLong(client, set)
+	switch {
+	case len(endless) > 0:
+		if !slices.Contains(n.v.Events, first) {
+			n.say(step, from, beginnings(endless), "The %s of %s on %s had no expiry, and nobody else could delete %s.",
+				number(endless, "key", "keys"), label, strings.Join(processes(endless), " "), number(endless, "it", "them"))
+		}
+	case len(retimes) > 0:
+		n.retimes(label, keys, retimes, long, command)
+	case long != "":
+		n.say(step, set, command, "%s had set the key of %s on %s at %s%s.", client, label, n.event(set).Process, n.time(set), long)
+	}
+}
+
+// retimes tells who gave the keys of a lease new deadlines after the acquire that set them, how often, and in which operation the last time.
+func (n *narrator) retimes(label string, keys []facts.Life, retimes []int, long string, command []int) {
+	last := retimes[len(retimes)-1]
+	e, op := n.event(last), n.event(n.during(last))
+	ttl := ""
+	if e.Until > 0 && e.Until != history.NoEnd {
+		ttl = rounded(e.Until - e.At - e.Wall)
+	}
+	retimes = slices.DeleteFunc(slices.Clone(retimes), func(i int) bool { return n.event(i).By != e.By || n.event(i).Process != e.Process })
+	often := ""
+	if len(retimes) > 1 {
+		often = fmt.Sprintf(" %d times, the last time", len(retimes))
+	}
+	switch client := history.Client(label); {
+	case e.By == client && op.Op == history.Extend:
+		if long == "" && ttl != "" {
+			long = ", by a TTL of " + ttl
+		}
+		n.say(step, last, command, "%s had extended %s on %s at %s%s.", client, label, e.Process, n.time(last), long)
+	case e.By == client && op.Op == history.Release:
+		if long == "" && ttl != "" {
+			long = ", to a TTL of " + ttl
+		}
+		n.say(step, last, command, "In the release %s changed the expiry of the key of %s on %s at %s%s.", client, label, e.Process, n.time(last), long)
+	case e.By == client && often == "":
+		n.say(step, last, command, "%s renewed %s on %s at %s%s.", client, label, e.Process, n.time(last), long)
+	case e.By == client:
+		n.say(step, last, command, "%s went on renewing %s on %s, the last time at %s%s.", client, label, e.Process, n.time(last), long)
+	case n.f.Servers[e.By]:
+		n.say(step, last, nil, "The expiry of the key of %s on %s was changed%s at %s.", label, e.Process, often, n.time(last))
+	default:
+		where := ""
+		if op.Op == history.Acquire {
+			where = ", in an acquire"
+		}
+		k := slices.IndexFunc(keys, func(k facts.Life) bool { return k.Node == e.Process && k.Key == e.Key })
+		if had := keys[max(k, 0)].From; often == "" && ttl != "" && n.event(had).Until == history.NoEnd {
+			n.say(step, last, []int{had}, "The key of %s on %s had no expiry until %s gave it a TTL of %s at %s%s.", label, e.Process, e.By, ttl, n.time(last), where)
+			return
+		}
+		if ttl != "" {
+			ttl = ", to a TTL of " + ttl
+		}
+		n.say(step, last, nil, "%s changed the expiry of the key of %s on %s%s at %s%s%s.", e.By, label, e.Process, often, n.time(last), ttl, where)
 	}
 }
 
@@ -102,7 +163,7 @@ func (n *narrator) tooLong(client string, i int) (text string, command []int) {
 	if e.By != client || e.Until <= 0 || e.Until == history.NoEnd {
 		return "", nil
 	}
-	if op := n.event(n.doing(client, i)); op.Op == history.Extend {
+	if op := n.event(n.during(i)); op.Op == history.Extend {
 		asked = n.f.TTL(op)
 	}
 	ttl := e.Until - e.At - e.Wall
@@ -225,12 +286,8 @@ func (n *narrator) overstayed() {
 // within reports whether event i, which changed the deadline of a key, belongs to the acquire that set the key: the deadline of a
 // hash needs a separate command.
 func (n *narrator) within(set, i int) bool {
-	in := n.doing(n.event(set).By, set)
-	if in < 0 || n.event(i).By != n.event(set).By {
-		return false
-	}
-	end := n.outcome(in)
-	return end < 0 || i < end
+	in := n.during(set)
+	return in >= 0 && n.event(i).By == n.event(set).By && n.during(i) == in
 }
 
 // misread tells of a key without an end whose lease was over, and which another client did not take because of a wrong clock.

@@ -26,7 +26,7 @@ func (n *narrator) intrusion(i int) {
 		return
 	}
 	owner := history.Client(e.Owner)
-	about := n.doing(e.By, i)
+	about := n.during(i)
 	op := n.event(about)
 	own := n.meant(i, op)
 	set := n.before(i, func(o history.Event) bool {
@@ -54,25 +54,28 @@ func (n *narrator) intrusion(i int) {
 	verb := map[string]string{history.Over: "overwrote", history.Retime: "changed the expiry of", history.Delete: "deleted"}[e.Op]
 	text := fmt.Sprintf("%s %s the key of %s on %s at %s", e.By, verb, e.Owner, e.Process, n.time(i))
 	events := []int{about, set}
-	began := ""
+	since, late := "", e.Sent > 0 && n.long(e.At-e.Sent)
 	if about >= 0 && n.long(e.At-op.At) {
 		n.pauses(e.By, about, i)
-		began = ", which had begun at " + history.Seconds(op.At)
+		since = ", which had begun at " + history.Seconds(op.At)
+	}
+	if late {
+		since = ", by a command that had been under way since " + history.Seconds(e.Sent)
 	}
 	switch {
 	case own != nil && op.Op == history.Release:
-		text, events = text+", in the release of "+own.Label+began, append(events, own.ReturnEvent)
+		text, events = text+", in the release of "+own.Label, append(events, own.ReturnEvent)
 	case own != nil && op.Op == history.Extend:
-		text, events = text+", in the extension of "+own.Label+began, append(events, own.ReturnEvent)
+		text, events = text+", in the extension of "+own.Label, append(events, own.ReturnEvent)
 	case op.Op == history.Acquire:
-		text += ", in an acquire" + began
+		text += ", in an acquire"
+	case !late:
+		since = ""
 	}
+	text += since
 	command, name := n.command(i)
 	if name != "" {
 		text, events = text+": "+name+" "+blindly[name], append(events, command)
-	}
-	if e.Sent > 0 && n.long(e.At-e.Sent) {
-		text += ", by a command that had been under way since " + history.Seconds(e.Sent)
 	}
 	if own != nil && n.comparesNothing(i, set) {
 		text, events = text+": its script does not compare the token", append(events, command)
