@@ -116,6 +116,8 @@ func (n *narrator) conclude() {
 		events = append(events, n.cause...)
 	case n.v.Assumption != checker.None && n.v.Assumption != "":
 		events = append(events, n.cause...)
+	case len(n.refusals()) > 0:
+		text, events = n.withoutCommands(), append(events, n.refusals()...)
 	case n.blame.Text != "":
 		text, events = n.blame.Text, append(events, n.blame.Events...)
 	case n.unmarked() >= 0:
@@ -133,6 +135,31 @@ func (n *narrator) conclude() {
 		events = n.v.Events[len(n.v.Events)-1:]
 	}
 	n.story = append(n.story, said{Sentence: Sentence{text, events}, weight: step})
+}
+
+// refusals returns the events by which Lockstep refused commands of the lock, up to the violation.
+func (n *narrator) refusals() (events []int) {
+	for i, e := range n.f.Events {
+		if e.Kind == history.State && e.Op == history.Refuse && e.At <= n.v.At {
+			events = append(events, i)
+		}
+	}
+	return events
+}
+
+// withoutCommands says that the lock lacked commands which Lockstep refused, so that the violation says nothing about it.
+func (n *narrator) withoutCommands() string {
+	var names []string
+	for _, i := range n.refusals() {
+		if name := n.event(i).Value; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	does := "does not simulate "
+	if n.f.Meta.On == history.OnReal {
+		does = "cannot follow "
+	}
+	return "This may not be the fault of the lock: Lockstep " + does + history.List(names) + ", and answered with an error."
 }
 
 // forgetful reports whether the assumption was broken because the resource, and not a lock node, lost something.

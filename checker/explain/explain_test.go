@@ -1196,6 +1196,74 @@ func TestExplain(t *testing.T) {
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1, by a command that had been under way since 1.000s: DEL asks for no token.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "a command that is not simulated", property: checker.FaultTolerance, broken: checker.None, story: `
+			0       c1 invoke acquire
+			0.004   n1 refuse ZINTERSTORE by=c1
+			0.006   c1 info acquire
+			20      c1 info exit`, events: []int{0},
+			want: `
+			c1 asked for the lock at 0.000s, got no answer at 0.006s, and never got it.
+			This may not be the fault of the lock: Lockstep does not simulate ZINTERSTORE, and answered with an error.`},
+
+		{name: "a lease without a key of its own", property: checker.LeaseExclusion, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			0.007   c1 invoke release c1#1
+			0.008   c1 info release c1#1
+			2       c1 invoke acquire
+			2.011   c1 ok acquire c1#2 until=12
+			10.004  n1 expire c1#1
+			10.1    c2 invoke acquire
+			10.104  n1 set c2#1
+			10.106  c2 ok acquire c2#1 until=20
+			11      c1 info exit
+			11      c2 info exit`,
+			want: `
+			c1 was granted c1#2 at 2.011s, valid until 12.000s by its own clock, though no node had set a key for it: the key of c1#1 on n1 was still there.
+			c2 was granted c2#1 on n1 at 10.104s, valid until 20.000s by its own clock: no key of an older lease was there.
+			c1 did not know this: by its own clock c1#2 was valid until 12.000s.
+			From 10.106s on both c1 and c2 held the lock, until c1 exited at 11.000s; c2 exited at 11.000s.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "a client that crashed in a queue", property: checker.DeadlockFreedom, story: `
+			probe probe
+			bound 5
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 key=queue until=never
+			1       n1 delete c1#1 key=queue
+			1       n1 set c1#1
+			1.001   c1 ok acquire c1#1 until=11
+			2       c2 invoke acquire
+			2.004   n1 set c2#1 key=queue until=never
+			3       c2 fault crash crash_c2
+			11      n1 expire c1#1
+			20      probe invoke acquire
+			40      probe fail acquire`,
+			want: `
+			c2 was put into queue on n1 at 2.004s, where clients wait for the lock.
+			c2 crashed at 3.000s, and nothing removed it from there.
+			probe asked for the lock at 20.000s, was refused at 40.000s, and never got it.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "an extension that deletes all keys", property: checker.NoLostVote, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10
+			0.004   n2 set c1#1 until=10
+			0.004   n3 set c1#1 until=10
+			0.006   c1 ok acquire c1#1 until=10
+			2       c1 invoke extend c1#1
+			2.1     n1 delete c1#1
+			2.2     n2 delete c1#1
+			2.2     n3 delete c1#1
+			2.3     c1 fail extend c1#1`,
+			want: `
+			c1 was granted c1#1 on n1 n2 n3 at 0.004s, valid until 10.000s by its own clock.
+			c1 deleted its own key of c1#1 on n1 at 2.100s, in the extension by 10s that had begun at 2.000s, and failed at 2.300s.
+			It also deleted the keys on n2 n3 at 2.200s.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "two leases with the token that a script counted", property: checker.OwnerOnly, broken: checker.DurableNodes, change: fences(map[string]int64{"c1#1": 1, "c2#1": 1}), story: `
 			0       c1 invoke acquire
 			0.004   n1 deliver c1 EVALSHA_e99aad_2_lock_{lock}:revision_10000 word=EVALSHA

@@ -16,7 +16,7 @@ import (
 func (n *narrator) votes(l *facts.Lease) []facts.Life {
 	var votes []facts.Life
 	for _, k := range n.f.Lives {
-		if k.Label == l.Label && k.From < l.ReturnEvent && l.ReturnEvent < k.To && n.event(k.From).By == l.Client &&
+		if k.Label == l.Label && k.From < l.ReturnEvent && l.ReturnEvent < k.To && n.event(k.From).By == l.Client && !n.f.Passing[k.Key] &&
 			!slices.ContainsFunc(votes, func(o facts.Life) bool { return o.Node == k.Node }) {
 			votes = append(votes, k)
 		}
@@ -119,7 +119,28 @@ func (n *narrator) grant(l *facts.Lease, why string) {
 	} else {
 		text += ", valid until " + history.Seconds(e.Until) + " by its own clock"
 	}
-	n.say(step, l.GrantEvent, append(beginnings(votes), l.ReturnEvent), "%s%s.", text, why)
+	without, events := n.keyless(l)
+	n.say(step, l.GrantEvent, append(append(beginnings(votes), events...), l.ReturnEvent), "%s%s%s.", text, without, why)
+}
+
+// keyless says that no node set a key for a lease, though leases have keys, and which key of its client was there instead.
+func (n *narrator) keyless(l *facts.Lease) (text string, events []int) {
+	found := false
+	for _, k := range n.f.Lives {
+		if n.f.Passing[k.Key] {
+			continue
+		}
+		if found = true; k.Label == l.Label && k.From < l.ReturnEvent {
+			return "", nil
+		}
+		if history.Client(k.Label) == l.Client && k.From < l.ReturnEvent && l.ReturnEvent < k.To {
+			text, events = fmt.Sprintf(": the key of %s on %s was still there", k.Label, k.Node), append(events, k.From)
+		}
+	}
+	if !found {
+		return "", nil
+	}
+	return ", though no node had set a key for it" + text, events
 }
 
 // renewals says until when a lease was extended before event i.

@@ -93,8 +93,13 @@ func (n *narrator) byExtension(i int) (text string, events []int) {
 		}
 		return text, nil
 	}
+	end := n.outcome(asked)
+	if n.event(i).Op == history.Delete && end >= 0 {
+		return fmt.Sprintf(", in the extension by %s that had begun at %s, and failed at %s",
+			history.FormatDuration(n.f.TTL(n.event(asked))), n.time(asked), n.time(end)), []int{asked, end}
+	}
 	return fmt.Sprintf(", in the extension by %s that had begun at %s; it got %s, and its lock kept the later end of the lease",
-		history.FormatDuration(n.f.TTL(n.event(asked))), n.time(asked), answer), []int{asked, n.outcome(asked)}
+		history.FormatDuration(n.f.TTL(n.event(asked))), n.time(asked), answer), []int{asked, end}
 }
 
 // otherName tells of nodes that have the key of a lease under another name than those keys. It reports whether there are any.

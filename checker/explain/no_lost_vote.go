@@ -46,13 +46,24 @@ func (n *narrator) tellLostVote() {
 		how += fmt.Sprintf(": the deadline that it sent had passed by the clock of %s", e.Process)
 	}
 	n.say(step, i, append(events, set, asked), "%s%s.", text, how)
-	var left []facts.Life
+	if e.Op != history.Delete {
+		return
+	}
+	end := max(i, n.outcome(n.during(i))) // the same operation may delete more
+	var left, gone []facts.Life
 	for _, k := range n.f.Lives {
-		if k.Label == label && k.From < i && i < k.To && k.Node != e.Process {
+		switch {
+		case k.Label != label || k.From > i || k.To <= i || k.Node == e.Process:
+		case k.To > end:
 			left = append(left, k)
+		case n.event(k.To).Op == history.Delete && n.event(k.To).By == e.By:
+			gone = append(gone, k)
 		}
 	}
-	if names := processes(left); len(names) > 0 && e.Op == history.Delete {
-		n.say(detail, i, beginnings(left), "The lease kept the %s on %s.", number(left, "key", "keys"), strings.Join(names, " "))
+	if len(gone) > 0 {
+		n.say(detail, i, endings(gone), "It also deleted the %s on %s %s.", number(gone, "key", "keys"), strings.Join(processes(gone), " "), n.when(endings(gone)))
+	}
+	if len(left) > 0 {
+		n.say(detail, i, beginnings(left), "The lease kept the %s on %s.", number(left, "key", "keys"), strings.Join(processes(left), " "))
 	}
 }

@@ -29,6 +29,10 @@ func (n *narrator) obstacles(from, to int) {
 			}
 		}
 		client := history.Client(label)
+		if !slices.ContainsFunc(keys, func(k facts.Life) bool { return !n.f.Passing[k.Key] }) {
+			n.queued(client, keys)
+			continue
+		}
 		where := strings.Join(processes(keys), " ")
 		late, signs := n.planted(client, keys[0])
 		if l := n.f.Lease(label); l != nil {
@@ -65,6 +69,36 @@ func (n *narrator) obstacles(from, to int) {
 	}
 	if len(labels) == 0 {
 		n.split(from, to)
+	}
+}
+
+// queued tells of a client that stayed in a queue for the lock, which is what some keys are.
+func (n *narrator) queued(client string, keys []facts.Life) {
+	var names []string
+	for _, k := range keys {
+		if !slices.Contains(names, k.Key) {
+			names = append(names, k.Key)
+		}
+	}
+	slices.Sort(names)
+	first, last := keys[0].From, slices.Max(endings(keys))
+	gone := n.after(first, func(e history.Event) bool {
+		return e.Process == client && (e.Op == "crash" || e.Kind == history.Info && e.Op == history.Exit)
+	})
+	n.say(step, first, beginnings(keys), "%s was put into %s on %s at %s, where clients wait for the lock.",
+		client, history.List(names), strings.Join(processes(keys), " "), n.time(first))
+	stayed := "nothing removed it from there"
+	if last < len(n.f.Events) {
+		stayed += " until " + n.time(last)
+	}
+	switch {
+	case gone < 0 || gone > last:
+		n.say(step, first, append(endings(keys), beginnings(keys)...), "%s%s.", strings.ToUpper(stayed[:1]), strings.Replace(stayed[1:], " it ", " "+client+" ", 1))
+	case n.event(gone).Op == "crash":
+		n.tellOnce(gone)
+		n.say(step, gone, endings(keys), "%s crashed at %s, and %s.", client, n.time(gone), stayed)
+	default:
+		n.say(step, gone, endings(keys), "%s exited at %s, and %s.", client, n.time(gone), stayed)
 	}
 }
 
