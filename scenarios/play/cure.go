@@ -2,9 +2,11 @@ package play
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/sim/history"
 )
 
@@ -41,6 +43,12 @@ var cures = []cure{
 		"stop waiting for the lock when the context is done", "acquire-cancelled/redlock/waiting"},
 	{checker.FaultTolerance, []string{"two-ttls"}, "", "",
 		"set the key with the TTL of this acquire", "two-ttls/single/shorter"},
+	{checker.FaultTolerance, []string{"crash-restart-scripts"}, "", "",
+		"send EVAL when EVALSHA is answered NOSCRIPT, as Script.Run of go-redis does", "crash-restart-scripts/single"},
+	{checker.LeaseExclusion, []string{"ttl-fraction"}, "", "",
+		"set the TTL in milliseconds, with PX or PEXPIRE: EX and EXPIRE take whole seconds", "ttl-fraction/single"},
+	{checker.LeaseExclusion, []string{"client-clock-jump", "leap-second", "sweep-client-jump"}, "", "",
+		"count the lease by Env.Clock, which is steady, and let Redis end the key, with PX: a wall clock can jump", "client-clock-jump/redlock"},
 	{checker.Tokens, nil, "", "",
 		"draw fencing tokens from one counter for all clients, which never expires, and increment it in the script that sets the key", "pause-fenced/fenced"},
 	{checker.OwnerOnly, nil, history.Retime, history.Acquire,
@@ -59,15 +67,62 @@ var cures = []cure{
 		"count the lease by Env.Clock from before the first request, and before Acquire returns compare its end with Env.Clock.Now()", "pause-in-acquire/redlock"},
 }
 
-// countedLate is the remedy for an overlap with a lease that was counted for more than the TTL, whatever the scenario.
-const countedLate = "count the lease by Env.Clock, from before the request and not from the reply (lockstep show redlock-slow-acquire/redlock/replies)"
+// seen lists remedies for causes that a history shows, whatever the scenario.
+var seen = []struct {
+	shows   func(*history.History, checker.Violation) bool
+	advice  string
+	shownBy string
+}{
+	{leavesKeys, "delete the keys of a try on all nodes before the next try, which they would refuse", "redlock-contended/redlock/staggered"},
+	{countedForLonger, "count the lease by Env.Clock, from before the request and not from the reply", "redlock-slow-acquire/redlock/replies"},
+	{withoutEnd, "let Until return a time, counted by Env.Clock from before the request", "redlock-slow-acquire/redlock/replies"},
+}
 
-// countedForLonger reports whether a lease that proves an overlap was to last for longer than the TTL from when its key was asked for, by the
-// clock of its client. Then it counts from too late, or by another clock. An Acquire may wait for long before it asks for the key.
-func countedForLonger(h *history.History, v checker.Violation) bool {
-	if v.Property != checker.LeaseExclusion || v.Assumption != checker.None || h == nil {
+// leavesKeys reports whether a client, before it had the lease, asked a node for its key again by the same command, while the key that it had set
+// before was there and stayed as it was.
+func leavesKeys(h *history.History, v checker.Violation) bool {
+	if v.Property != checker.FaultTolerance || h == nil || len(h.Meta.Nodes) < 2 {
 		return false
 	}
+	f := facts.Of(h)
+	start := func(i int) string { // the command, without its arguments after the key or the digest
+		words := strings.Fields(h.Events[i].Value)
+		return strings.Join(words[:min(2, len(words))], " ")
+	}
+	return slices.ContainsFunc(f.Lives, func(k facts.Life) bool {
+		client, end := history.Client(k.Label), k.To
+		if l := f.Lease(k.Label); l != nil {
+			end = min(end, l.ReturnEvent)
+		}
+		request := ""
+		for i := range min(end, len(h.Events)) {
+			switch e := h.Events[i]; {
+			case e.Kind != history.Message || e.Op != history.Deliver || e.Process != k.Node || e.By != client:
+			case i < k.From:
+				request = start(i)
+			case request != "" && request == start(i) && !slices.ContainsFunc(h.Events[i:], func(o history.Event) bool {
+				return o.At == e.At && o.Kind == history.State && o.Process == k.Node && o.Key == k.Key
+			}):
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// overlaps reports whether no broken assumption explains that two leases overlapped.
+func overlaps(h *history.History, v checker.Violation) bool {
+	return (v.Property == checker.LeaseExclusion || v.Property == checker.ResourceExclusion) && v.Assumption == checker.None && h != nil
+}
+
+// countedForLonger reports whether a lease that proves an overlap was to last for longer than the TTL from when its key was asked for, by the
+// clock of its client. Then it counts from too late, or by another clock. An Acquire may wait for long before it asks for the key, and a key
+// by which it waits in a queue is another.
+func countedForLonger(h *history.History, v checker.Violation) bool {
+	if !overlaps(h, v) {
+		return false
+	}
+	passing := facts.Of(h).Passing
 	return slices.ContainsFunc(v.Events, func(i int) bool {
 		got := h.Events[i]
 		if got.Kind != history.OK || got.Op != history.Acquire || got.Until == history.NoEnd {
@@ -78,7 +133,7 @@ func countedForLonger(h *history.History, v checker.Violation) bool {
 			switch {
 			case e.Kind == history.Invoke && e.Process == got.Process && e.ID == got.ID:
 				ahead = e.Clock - e.At
-			case e.Kind == history.State && e.By == got.Process && e.Lease == got.Lease:
+			case e.Kind == history.State && e.By == got.Process && e.Lease == got.Lease && !passing[e.Key]:
 				sent = e.Departure()
 			}
 		}
@@ -86,15 +141,35 @@ func countedForLonger(h *history.History, v checker.Violation) bool {
 	})
 }
 
-// cureFor returns the known remedy for a violation in a scenario, and a command that shows it; empty if there is none.
+// withoutEnd reports whether a lease that proves an overlap has no end, though its key expires and the lock does not renew it.
+func withoutEnd(h *history.History, v checker.Violation) bool {
+	if !overlaps(h, v) {
+		return false
+	}
+	return slices.ContainsFunc(v.Events, func(i int) bool {
+		got := h.Events[i]
+		return got.Kind == history.OK && got.Op == history.Acquire && got.Until == history.NoEnd && !got.Renews &&
+			slices.ContainsFunc(h.Events[:i], func(e history.Event) bool {
+				return e.Kind == history.State && e.Lease == got.Lease && e.Until > 0 && e.Until != history.NoEnd
+			})
+	})
+}
+
+// cureFor returns the known remedy for a violation in a scenario, and a command that shows it; empty if there is none. What overlaps at the
+// resource is two leases, so their remedy helps.
 func cureFor(h *history.History, v checker.Violation, scenario string) string {
+	for _, c := range seen {
+		if c.shows(h, v) {
+			return c.advice + " (lockstep show " + c.shownBy + ")"
+		}
+	}
 	change, during := "", ""
 	if n := len(v.Events); n > 0 && h != nil {
 		i := v.Events[n-1]
 		change, during = h.Events[i].Op, operation(h, i)
 	}
 	for _, c := range cures {
-		if c.property == v.Property && (len(c.scenarios) == 0 || slices.Contains(c.scenarios, scenario)) && (c.change == "" || c.change == change) &&
+		if (c.property == v.Property || c.property == checker.LeaseExclusion && v.Property == checker.ResourceExclusion) && (len(c.scenarios) == 0 || slices.Contains(c.scenarios, scenario)) && (c.change == "" || c.change == change) &&
 			(c.during == "" || c.during == during) {
 			return c.advice + " (lockstep show " + c.shownBy + ")"
 		}

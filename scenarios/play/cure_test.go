@@ -70,3 +70,74 @@ func TestCures(t *testing.T) {
 		t.Errorf("there is no cure, but: %s", got)
 	}
 }
+
+// What a history shows counts before what its scenario suggests.
+func TestSeenCures(t *testing.T) {
+	const second = time.Second
+	invoke := history.Event{Kind: history.Invoke, Process: "c1", Op: history.Acquire, ID: 1}
+	request := func(at time.Duration, value string) history.Event {
+		return history.Event{At: at, Kind: history.Message, Op: history.Deliver, Process: "n1", By: "c1", Value: value}
+	}
+	state := func(at time.Duration, op, key string, until time.Duration) history.Event {
+		e := history.Event{At: at, Kind: history.State, Op: op, Process: "n1", By: "c1", Key: key, Lease: "c1#1", Until: until, Sent: at - second/2}
+		if op == history.Delete {
+			e.Lease, e.Owner = "", "c1#1"
+		}
+		return e
+	}
+	granted := func(until time.Duration) history.Event {
+		return history.Event{At: 5 * second, Kind: history.OK, Process: "c1", Op: history.Acquire, ID: 1, Lease: "c1#1", Until: until}
+	}
+	for _, c := range []struct {
+		name     string
+		property checker.Property
+		scenario string
+		events   []history.Event
+		want     string
+	}{
+		{"a key that is left from the last try", checker.FaultTolerance, "redlock-contended",
+			[]history.Event{invoke, request(second, "EVALSHA abc 1 lock x"), state(second, history.Set, "lock", 11*second), request(2*second, "EVALSHA abc 1 lock y")}, "delete the keys of a try on all nodes"},
+		{"a key that was deleted before the next try", checker.FaultTolerance, "redlock-contended",
+			[]history.Event{invoke, request(second, "EVALSHA abc 1 lock x"), state(second, history.Set, "lock", 11*second), request(2*second, "EVALSHA def 1 lock x"), state(2*second, history.Delete, "lock", 0),
+				request(3*second, "EVALSHA abc 1 lock y")}, "wait for a random time"},
+		{"a key that the next try extends", checker.FaultTolerance, "redlock-contended",
+			[]history.Event{invoke, request(second, "EVALSHA abc 1 lock x"), state(second, history.Set, "lock", 11*second), request(2*second, "EVALSHA abc 1 lock x"), state(2*second, history.Retime, "lock", 12*second)}, "wait for a random time"},
+		{"a lease that counts from the reply", checker.LeaseExclusion, "extend-late",
+			[]history.Event{invoke, state(4*second, history.Set, "lock", 14*second), granted(15 * second)}, "count the lease by Env.Clock"},
+		{"a lease that counts from the request, long after its client came to the queue", checker.LeaseExclusion, "slow-link",
+			[]history.Event{invoke, state(2*second, history.Set, "lock", 14*second), state(2*second, history.Set, "queue", history.NoEnd), state(3*second, history.Delete, "queue", 0),
+				state(4*second, history.Retime, "lock", 14*second), granted(13 * second)}, ""},
+		{"a lease of which only the place in a queue was seen", checker.LeaseExclusion, "slow-link",
+			[]history.Event{{Kind: history.Invoke, Process: "c1", Op: history.Acquire, ID: 2}, state(0, history.Set, "queue", history.NoEnd), state(second/2, history.Delete, "queue", 0), state(second/2, history.Set, "lock", 10*second),
+				{At: second, Kind: history.OK, Process: "c1", Op: history.Acquire, ID: 2, Lease: "c1#1", Until: second},
+				{Kind: history.Invoke, Process: "c2", Op: history.Acquire, ID: 1}, {At: 2 * second, Kind: history.State, Op: history.Set, Process: "n1", By: "c2", Key: "queue", Lease: "c2#1", Sent: second},
+				{At: 5 * second, Kind: history.OK, Process: "c2", Op: history.Acquire, ID: 1, Lease: "c2#1", Until: 15 * second}}, ""},
+		{"a lease without an end", checker.ResourceExclusion, "slow-link",
+			[]history.Event{invoke, state(second, history.Set, "lock", 11*second), granted(history.NoEnd)}, "let Until return a time"},
+		{"a lease without an end, like its key", checker.ResourceExclusion, "slow-link",
+			[]history.Event{invoke, state(second, history.Set, "lock", history.NoEnd), granted(history.NoEnd)}, ""},
+		{"what two overlapping leases did to the resource", checker.ResourceExclusion, "extend-late", nil, "an extension must not recreate an expired key"},
+	} {
+		h := &history.History{Meta: history.Meta{Nodes: []string{"n1"}, TTL: 10 * second}, Events: c.events}
+		if c.property == checker.FaultTolerance {
+			h.Meta.Nodes = []string{"n1", "n2", "n3"}
+		}
+		v := checker.Violation{Property: c.property, Assumption: checker.None}
+		if n := len(c.events); n > 0 {
+			v.Events = []int{n - 1}
+		}
+		if got := cureFor(h, v, c.scenario); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	for _, c := range seen {
+		name, id, _ := strings.Cut(c.shownBy, "/")
+		s, err := script.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := s.FindRun(id); err != nil || len(r.Expect) > 0 {
+			t.Errorf("%s does not show that %q helps: %v", c.shownBy, c.advice, err)
+		}
+	}
+}

@@ -200,11 +200,7 @@ func (o *Outcome) Complain() string {
 		if n := len(of) - 1; n > 0 {
 			fmt.Fprintf(&b, "  (and %d more)\n", n)
 		}
-		cure := cureFor(o.History, of[0].Violation, o.Scenario.Name)
-		if cure == "" && countedForLonger(o.History, of[0].Violation) {
-			cure = countedLate
-		}
-		if cure != "" {
+		if cure := cureFor(o.History, of[0].Violation, o.Scenario.Name); cure != "" {
 			fmt.Fprintf(&b, "  what helps: %s\n", cure)
 		}
 	}
