@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,27 @@ func TestCommandTable(t *testing.T) {
 		if name == c.name && !known[name] && !slices.Contains(newer, name) {
 			t.Errorf("%s is unknown to redis-server", name)
 		}
+	}
+}
+
+// TestDocumentedCommands: docs/fidelity.md lists the commands that a node runs.
+func TestDocumentedCommands(t *testing.T) {
+	page, err := os.ReadFile("../../docs/fidelity.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "## Which commands are simulated")
+	_, list, _ := strings.Cut(section, "```")
+	list, _, _ = strings.Cut(list, "```")
+	var want []string
+	for name, c := range commands {
+		if name == c.name && !c.container {
+			want = append(want, name)
+		}
+	}
+	slices.Sort(want)
+	if got := strings.Fields(list); !slices.Equal(got, want) {
+		t.Errorf("documented are\n%s\nbut there are\n%s", strings.Join(got, " "), strings.Join(want, " "))
 	}
 }
 
