@@ -1220,7 +1220,7 @@ func TestExplain(t *testing.T) {
 			11      c1 info exit
 			11      c2 info exit`,
 			want: `
-			c1 was granted c1#2 at 2.011s, valid until 12.000s by its own clock, though no node had set a key for it: the key of c1#1 on n1 was still there.
+			c1 was granted c1#2 at 2.011s, valid until 12.000s by its own clock, though no node had set a key for it: the key of c1#1 on n1 was still there, and kept its deadline.
 			c2 was granted c2#1 on n1 at 10.104s, valid until 20.000s by its own clock: no key of an older lease was there.
 			c1 did not know this: by its own clock c1#2 was valid until 12.000s.
 			From 10.106s on both c1 and c2 held the lock, until c1 exited at 11.000s; c2 exited at 11.000s.

@@ -135,6 +135,9 @@ func (n *narrator) keyless(l *facts.Lease) (text string, events []int) {
 		}
 		if history.Client(k.Label) == l.Client && k.From < l.ReturnEvent && l.ReturnEvent < k.To {
 			text, events = fmt.Sprintf(": the key of %s on %s was still there", k.Label, k.Node), append(events, k.From)
+			if k.Set < l.InvokeEvent {
+				text += ", and kept its deadline"
+			}
 		}
 	}
 	if !found {
