@@ -101,6 +101,8 @@ func (c Case) NeedsGuests(o *Outcome) bool {
 		return false
 	case o.Report != nil:
 		return o.Report.Mutex || o.shares
+	case len(o.Result.Refused) > 0: // nodes refuse the command from guests, too
+		return false
 	}
 	return o.Result.Verdict == checker.Inconclusive && (o.Result.OwnTime || c.Restless) || o.shares || o.Repeat != "" || o.Differs != ""
 }

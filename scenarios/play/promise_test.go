@@ -33,3 +33,15 @@ func TestOwnerOnlyByAClock(t *testing.T) {
 		}
 	}
 }
+
+// A run in which a node refused a command is not repeated with guests: they would send it, too.
+func TestRefusedNeedsNoGuests(t *testing.T) {
+	c := Case{Run: script.Section{Lock: "single"}}
+	o := &Outcome{Result: checker.Result{Verdict: checker.Inconclusive, OwnTime: true}}
+	if !c.NeedsGuests(o) {
+		t.Error("package time needs no guests")
+	}
+	if o.Result.Refused = []string{"ZINTERSTORE"}; c.NeedsGuests(o) {
+		t.Error("a refused command needs guests")
+	}
+}
