@@ -72,6 +72,12 @@ func ownerOnly(ix *index) []Violation {
 	return found
 }
 
+// LikeLeaseExclusion reports whether a violation comes to the same as one of lease exclusion with the same broken assumption. If a wrong clock ends
+// a lease too early, the node removes the key of a lock with a TTL, and other clients overwrite or delete that of a lock with dates.
+func LikeLeaseExclusion(p Property, broken Assumption) bool {
+	return p == OwnerOnly && broken == BoundedClockError
+}
+
 // sameToken says why the client that sent a command has a lease with the same fencing token as the lease of another client. If that token is the value of the key, no
 // comparison can tell the two leases apart.
 func (ix *index) sameToken(label string, e history.Event) (Assumption, []int) {

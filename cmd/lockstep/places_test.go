@@ -37,7 +37,7 @@ func TestPlacesToAdd(t *testing.T) {
 			map[string]int{"checker/explain/obstacles.go": 1, "sim/network.go": 1}}, // of a lost reply; of a packet
 		{"property", regexp.MustCompile(`\bOwnerOnly\b`),
 			map[string]int{"checker/properties.go": 2, "checker/explain/explain.go": 1, "scenarios/script/headline.go": 1, "reports/debate/debate.go": 1, "scenarios/search/agreement.go": 1},
-			map[string]int{"checker/owner_only.go": 1, "scenarios/play/redis.go": 1, "scenarios/play/cure.go": 3}}, // of those that a stalled machine leaves as they are; of a known remedy
+			map[string]int{"checker/owner_only.go": 2, "scenarios/play/redis.go": 1, "scenarios/play/cure.go": 3}}, // its own; of those that a stalled machine leaves as they are; of a known remedy
 		{"lock", regexp.MustCompile(`"redlock-wall"|\bNewRedlockWall\b`),
 			map[string]int{"clients/locks.go": 1}, map[string]int{"clients/redlock_wall.go": 1}},
 		{"perturbation", regexp.MustCompile(`\bStraying\b`),

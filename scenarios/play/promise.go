@@ -37,8 +37,7 @@ type BrokenClaim struct {
 // that set no key because the run is about the shard of another key has broken nothing either, nor has one whose client works for longer than its
 // lease, or does not learn that its key is gone, because the lock cannot extend it.
 //
-// If a wrong clock ends a lease too early, the node removes the key of a lock with a TTL, and other clients overwrite or delete that of a lock
-// with dates. So for this assumption, owner only counts as lease exclusion does.
+// A violation that is like one of lease exclusion ([checker.LikeLeaseExclusion]) counts as that one does.
 func (o *Outcome) Broken() []BrokenClaim {
 	if len(o.Result.Violations) == 0 || o.elsewhere() {
 		return nil
@@ -93,7 +92,7 @@ func (o *Outcome) keeper(v checker.Violation) string {
 		if v.Property == checker.Tokens && v.Assumption != checker.None && r.Reference() != o.Run.Lock && r.Reference() != "fenced" {
 			continue // another lock, without tokens that could go wrong
 		}
-		if clock := checker.BoundedClockError; v.Property == checker.OwnerOnly && v.Assumption == clock && r.Expectation(checker.LeaseExclusion).Assumption == clock {
+		if checker.LikeLeaseExclusion(v.Property, v.Assumption) && r.Expectation(checker.LeaseExclusion).Assumption == v.Assumption {
 			continue
 		}
 		e := r.Expectation(v.Property)

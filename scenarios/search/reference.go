@@ -128,7 +128,7 @@ func (r *Reference) documented(f play.Failing, plan []Perturbation) (bool, error
 		}
 	}
 	expects := func(e script.Expectation) bool {
-		follows := f.Property == checker.ResourceExclusion || f.Property == checker.OwnerOnly && f.Assumption == checker.BoundedClockError // see [play.Outcome.Broken]
+		follows := f.Property == checker.ResourceExclusion || checker.LikeLeaseExclusion(f.Property, f.Assumption)
 		same := e.Property == f.Property || e.Property == checker.LeaseExclusion && follows
 		return e.Status == checker.Violated && same && e.Assumption == f.Assumption
 	}
