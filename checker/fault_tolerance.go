@@ -252,19 +252,25 @@ func (ix *index) forfeited(k facts.Life) time.Duration {
 	return facts.Later(end, ix.Meta.TTL/100+10*time.Millisecond)
 }
 
-// outlasting returns when a key stops being an excuse because it was set for longer than the client asked for: when the longest TTL for which
-// the client acquired or extended the lease has passed since its deadline was set, and the lease has ended. It returns never if it was not, or
-// if the clock of the client is why.
+// outlasting returns when a key stops being an excuse because it was set for longer than the client asked for: when the lease has ended, and the
+// longest TTL for which the client acquired or extended the lease has passed since the node heard from the client. What it heard may have been an
+// extension that changed an end in the value. It returns never if the key was not set for longer, or if the clock of the client is why.
 func (ix *index) outlasting(k facts.Life) time.Duration {
-	var end time.Duration
-	for _, n := range ix.HoldsOf[k.Label] {
-		end = max(end, ix.Holds[n].End)
-	}
 	asked := ix.longestTTL(k.Label)
 	if asked >= k.Promise || k.Promise == history.NoEnd || ix.postdated(k) < never {
 		return never
 	}
-	return max(facts.Later(k.Timed, asked), end)
+	var end time.Duration
+	for _, n := range ix.HoldsOf[k.Label] {
+		end = max(end, ix.Holds[n].End)
+	}
+	heard := k.Timed
+	for _, e := range ix.Events[k.From:min(k.To, len(ix.Events))] {
+		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.Node && e.By == history.Client(k.Label) {
+			heard = max(heard, e.At)
+		}
+	}
+	return max(facts.Later(heard, asked), end)
 }
 
 // longestTTL returns the longest TTL for which a lease was acquired or extended, or an extension was tried.

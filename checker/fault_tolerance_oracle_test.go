@@ -221,7 +221,7 @@ func standsAt(h *history.History, lock, server string, t time.Duration) bool {
 		back, given := letGoOracle(h, set.Lease, server, i)
 		switch {
 		case handed && t >= forfeitOracle(h, set.Lease, promise):
-		case handed && promise != history.NoEnd && !postdatedOracle(h, set.Lease, timed, promise) && promise > askedOracle(h, set.Lease) && t >= max(timed+askedOracle(h, set.Lease), endOracle(h, set.Lease)):
+		case handed && promise != history.NoEnd && !postdatedOracle(h, set.Lease, timed, promise) && promise > askedOracle(h, set.Lease) && t >= max(heardOracle(h, set, timed, end)+askedOracle(h, set.Lease), endOracle(h, set.Lease)):
 		case handed && (!given || t < back || hindered <= back):
 			return true
 		case !handed && hindered <= t:
@@ -275,6 +275,16 @@ func postdatedOracle(h *history.History, label string, timed, promise time.Durat
 	}
 	excess := promise - askedOracle(h, label)
 	return excess > facts.Rounding && excess <= ahead+facts.Rounding
+}
+
+// heardOracle returns when the node of a key, set by an event, last heard from its owner before the key ended, or when its deadline was set.
+func heardOracle(h *history.History, set history.Event, timed, end time.Duration) time.Duration {
+	for _, e := range h.Events {
+		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == set.Process && e.By == history.Client(set.Lease) && set.At <= e.At && e.At < end {
+			timed = max(timed, e.At)
+		}
+	}
+	return timed
 }
 
 // endOracle returns the last end of a lease.
@@ -351,6 +361,9 @@ func unservedOracle(h *history.History) (found []facts.Stretch) {
 		instants = append(instants, e.At)
 		if e.Kind == history.Message {
 			instants = append(instants, e.Sent) // a late message is missed from then on
+			for d := time.Duration(0); d <= h.Meta.TTL; d += time.Second {
+				instants = append(instants, e.At+d) // a node has heard from its sender
+			}
 		}
 		if e.Kind == history.State && e.Key == "k" {
 			for d := time.Duration(0); d <= h.Meta.TTL; d += time.Second {
