@@ -254,10 +254,11 @@ func (ix *index) forfeited(k facts.Life) time.Duration {
 
 // outlasting returns when a key stops being an excuse because it was set for longer than the client asked for: when the lease has ended, and the
 // longest TTL for which the client acquired or extended the lease has passed since the node heard from the client. What it heard may have been an
-// extension that changed an end in the value. It returns never if the key was not set for longer, or if the clock of the client is why.
+// extension that changed an end in the value. It returns never if the key was not set for longer, or if the clock of the client is why. A lock may
+// round a TTL up to seconds and add some to it: a key is set for longer if it was to last for more than twice the TTL and a second.
 func (ix *index) outlasting(k facts.Life) time.Duration {
 	asked := ix.longestTTL(k.Label)
-	if asked >= k.Promise || k.Promise == history.NoEnd || ix.postdated(k) < never {
+	if k.Promise <= 2*asked+time.Second || k.Promise == history.NoEnd || ix.postdated(k) < never {
 		return never
 	}
 	var end time.Duration

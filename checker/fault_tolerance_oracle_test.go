@@ -221,7 +221,7 @@ func standsAt(h *history.History, lock, server string, t time.Duration) bool {
 		back, given := letGoOracle(h, set.Lease, server, i)
 		switch {
 		case handed && t >= forfeitOracle(h, set.Lease, promise):
-		case handed && promise != history.NoEnd && !postdatedOracle(h, set.Lease, timed, promise) && promise > askedOracle(h, set.Lease) && t >= max(heardOracle(h, set, timed, end)+askedOracle(h, set.Lease), endOracle(h, set.Lease)):
+		case handed && promise != history.NoEnd && !postdatedOracle(h, set.Lease, timed, promise) && promise > 2*askedOracle(h, set.Lease)+time.Second && t >= max(heardOracle(h, set, timed, end)+askedOracle(h, set.Lease), endOracle(h, set.Lease)):
 		case handed && (!given || t < back || hindered <= back):
 			return true
 		case !handed && hindered <= t:
