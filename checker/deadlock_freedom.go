@@ -92,14 +92,17 @@ func (ix *index) hanging() (found []Violation) {
 	return found
 }
 
-// deaf finds the acquires that went on although their context had ended, while for the limit of stuck nothing hindered their client. A lock may
-// need that time to delete the keys that it has set.
+// deaf finds the acquires that did not return although their context had ended. One counts if nothing hindered its client for the limit of stuck:
+// a lock may need that time to delete the keys that it has set.
 func (ix *index) deaf() (found []Violation) {
 	for cancelled, e := range ix.Events {
 		if e.Kind != history.Info || e.Op != history.Cancel {
 			continue
 		}
 		i := facts.Before(ix.Invokes[e.Process], cancelled)
+		if i < 0 || ix.Events[i].Op != history.Acquire {
+			continue
+		}
 		end := max(ix.At(len(ix.Events)), ix.Meta.CapAt)
 		proven := []int{i, cancelled}
 		if out, ok := ix.Outcome[i]; ok {

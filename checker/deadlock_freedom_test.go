@@ -258,6 +258,8 @@ func TestDeaf(t *testing.T) {
 		{"its request is kept back", head + "1 c1->n1 bite on_request_acquire_c1->n1_delay_3s\n8.9 c1 fail acquire", nil},
 		{"the link of another is cut", head + "2 c2-n1 fault cut cut_c2-n1\n9 c1 fail acquire", []string{"the context of the acquire of c1 ended at 1.000s, and by 6.000s the call had not returned"}},
 		{"it crashed", head + "2 c1 fault crash\n90 c2 info exit", nil},
+		{"there was no acquire", "1 c1 info cancel\n9 c2 info exit", nil},
+		{"it had long returned", "0 c1 invoke acquire\n0.1 c1 fail acquire\n0.2 c1 invoke read\n1 c1 info cancel\n9 c1 ok read", nil},
 		{"a later one", head + "1.1 c1 fail acquire\n2 c1 invoke acquire\n9 c1 fail acquire", nil},
 	} {
 		var got []string

@@ -188,8 +188,8 @@ func (ix *index) primaries() map[string][]facts.Stretch {
 // begins
 //
 //   - with the key, if its lease was obtained while the key was there; it ends when the lease is released, when its owner stops
-//     trying to release it although the node was in reach, or when the lease is over but the key has no end, or a later end than the client
-//     asked for;
+//     trying to release it although the node was in reach, or when the lease is over but the key has no end, or ends much later than the
+//     client asked for;
 //   - when the owner crashed, was paused, or could not reach the node, or the node was down, because the owner may then have
 //     missed its chance to remove the key;
 //   - if the lease was not obtained, or only after the key had gone, when a message to the node that may have been meant to
@@ -257,7 +257,7 @@ func (ix *index) forfeited(k facts.Life) time.Duration {
 // extension that changed an end in the value. It returns never if the key was not set for longer, or if the clock of the client is why. A lock may
 // round a TTL up to seconds and add some to it: a key is set for longer if it was to last for more than twice the TTL and a second.
 func (ix *index) outlasting(k facts.Life) time.Duration {
-	asked := ix.longestTTL(k.Label)
+	asked := ix.LongestTTL(k.Label)
 	if k.Promise <= 2*asked+time.Second || k.Promise == history.NoEnd || ix.postdated(k) < never {
 		return never
 	}
@@ -274,17 +274,6 @@ func (ix *index) outlasting(k facts.Life) time.Duration {
 	return max(facts.Later(heard, asked), end)
 }
 
-// longestTTL returns the longest TTL for which a lease was acquired or extended, or an extension was tried.
-func (ix *index) longestTTL(label string) (asked time.Duration) {
-	for _, e := range ix.Events {
-		acquired := e.Kind == history.OK && e.Op == history.Acquire
-		if e.Lease == label && (acquired || e.Kind == history.Invoke && e.Op == history.Extend) {
-			asked = max(asked, ix.TTL(e))
-		}
-	}
-	return cmp.Or(asked, ix.Meta.TTL)
-}
-
 // postdated returns when a key should have ended whose deadline a client computed from its wall clock, which was ahead; never if that clock does
 // not explain by how much the key was to outlast the TTL that was asked for.
 func (ix *index) postdated(k facts.Life) time.Duration {
@@ -292,7 +281,7 @@ func (ix *index) postdated(k facts.Life) time.Duration {
 	for set >= 0 && ix.Events[set].Process != history.Client(k.Label) {
 		set--
 	}
-	asked := ix.longestTTL(k.Label)
+	asked := ix.LongestTTL(k.Label)
 	if excess := k.Promise - asked; set < 0 || k.Promise == history.NoEnd || excess <= facts.Rounding || excess > ix.Events[set].Wall+facts.Rounding {
 		return never
 	}

@@ -97,6 +97,41 @@ func TestSweepShowsTheWorst(t *testing.T) {
 	}
 }
 
+// If a lock breaks one claim because an assumption is broken, and another although none is, the sweep shows the second and names the first.
+func TestSweepShowsTheLocksOwnFault(t *testing.T) {
+	s, r := find(t, "sweep-client-jump/single")
+	c := play.Case{Scenario: s, Run: r.With("single-until-wall"), New: findLock(t, "single-until-wall")}
+	c.Promise = play.Promise{As: []script.Section{r}}
+	o, err := (&search.Search{}).Sweep(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, also := o.Broken(), strings.Join(o.Sweep.Also, "\n")
+	if len(shown) != 1 || shown[0].Property != checker.ExpiredOnReturn || shown[0].Assumption != checker.None {
+		t.Errorf("shown: %v", shown)
+	}
+	if strings.Count(also, "lease exclusion violated, broken bounded clock error (when ") != 1 || strings.Contains(also, "expired on return") {
+		t.Errorf("also: %s", also)
+	}
+	if !strings.Contains(o.Timeline(), "\nalso: "+o.Sweep.Also[0]+"\n") {
+		t.Error(o.Timeline())
+	}
+}
+
+// The last line says that a sweep was played in part, and such a sweep is not said to be better than the reference.
+func TestSweptInPart(t *testing.T) {
+	s, r := find(t, "sweep-delay/single") // single is expected to violate fault tolerance there
+	o := &play.Outcome{Scenario: s, Run: r.With("mine"), Promise: play.Promise{As: []script.Section{r}}, Sweep: &play.Sweep{Positions: 5, Possible: 5}}
+	o.Result.Verdict = checker.Safe
+	if got := sentence([]*play.Outcome{o}); got != "1 run: 1 proved (1 SAFE, 1 of them where single is not)" {
+		t.Error(got)
+	}
+	o.Sweep.Possible++
+	if got := sentence([]*play.Outcome{o}); got != "1 run: 1 proved (1 SAFE; 1 swept in part)" {
+		t.Error(got)
+	}
+}
+
 // A sweep does not apply to a lock that cannot do what its clients ask for, and says so.
 func TestSweepDoesNotApply(t *testing.T) {
 	s, r := find(t, "sweep-die/single-extend")

@@ -177,6 +177,19 @@ func (f *Facts) valid(l *Lease, i int) {
 // TTL returns for how long a client asked by an acquire or an extension.
 func (f *Facts) TTL(e history.Event) time.Duration { return cmp.Or(e.TTL, f.Meta.TTL) }
 
+// LongestTTL returns the longest TTL for which a client acquired a lease, or asked to extend it.
+func (f *Facts) LongestTTL(label string) (asked time.Duration) {
+	if l := f.Lease(label); l != nil {
+		asked = f.TTL(f.Events[l.ReturnEvent])
+	}
+	for _, i := range f.changes[label] {
+		if e := f.Events[i]; e.Kind == history.Invoke {
+			asked = max(asked, f.TTL(e))
+		}
+	}
+	return cmp.Or(asked, f.Meta.TTL)
+}
+
 // lasting reports whether the client had set the keys of a lease without a deadline by event i, on a majority of nodes. It
 // ignores what others did to a key.
 func (f *Facts) lasting(label string, i int) bool {

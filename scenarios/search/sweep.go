@@ -93,17 +93,7 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 	}
 	rank := len(checker.Properties())
 	var at []Perturbation // the plan of the worst
-	type breach struct {
-		claim play.BrokenClaim
-		plan  []Perturbation
-	}
 	var breaches []breach
-	blameless := func(o *play.Outcome) int { // 0 if a claim is broken although no assumption is
-		if slices.ContainsFunc(o.Broken(), func(c play.BrokenClaim) bool { return c.Assumption == checker.None }) {
-			return 0
-		}
-		return 1
-	}
 	for n, f := range b.Found {
 		o, err := one.position(ctx, c, f.Plan)
 		if err != nil {
@@ -116,13 +106,11 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 			o = c.Outcome(workers.Outcome{Report: &workers.Report{Reason: f.Broke}})
 		}
 		of := slices.Index(checker.Properties(), f.Failing.Property)
-		if better := cmp.Or(cmp.Compare(worst.Standing(), o.Standing()), cmp.Compare(blameless(o), blameless(worst)), cmp.Compare(of, rank)); n == 0 || better < 0 {
+		if better := cmp.Or(cmp.Compare(worst.Standing(), o.Standing()), cmp.Compare(ownFault(worst), ownFault(o)), cmp.Compare(of, rank)); n == 0 || better < 0 {
 			worst, sum.Worst, rank, at = o, worded(f.Plan), of, f.Plan
 		}
 		if o.Standing() == play.Broke {
-			for _, claim := range o.Broken() {
-				breaches = append(breaches, breach{claim, f.Plan})
-			}
+			breaches = append(breaches, breach{o.Broken(), f.Plan})
 		}
 	}
 	sum.ReadClocks = b.ReadClocks
@@ -157,22 +145,45 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 			worst, sum.Reduced = small, small.Scenario.LanesText()
 		}
 	}
-	shown := worst.Broken()
-	for _, other := range breaches {
-		of := play.Failing{Property: other.claim.Property, Assumption: other.claim.Assumption}
-		if !slices.ContainsFunc(shown, func(c play.BrokenClaim) bool { return of.Is(c.Violation) }) {
-			shown, sum.Also = append(shown, other.claim), append(sum.Also, fmt.Sprintf("%s (%s)", of, worded(other.plan)))
-		}
-	}
+	sum.Also = besides(worst.Broken(), breaches)
 	worst.Sweep, sum.Page, worst.Scenario = sum, worst.Scenario, c.Scenario
 	return worst, nil
+}
+
+// A breach is a position at which claims are broken.
+type breach struct {
+	claims []play.BrokenClaim
+	plan   []Perturbation
+}
+
+// ownFault is 1 if an outcome breaks a claim although no assumption is broken, and 0 otherwise.
+func ownFault(o *play.Outcome) int {
+	if slices.ContainsFunc(o.Broken(), ofLock) {
+		return 1
+	}
+	return 0
+}
+
+func ofLock(c play.BrokenClaim) bool { return c.Assumption == checker.None }
+
+// besides says what else is violated than what is shown, and at which position; each once.
+func besides(shown []play.BrokenClaim, breaches []breach) (also []string) {
+	for _, b := range breaches {
+		for _, claim := range b.claims {
+			of := play.Failing{Property: claim.Property, Assumption: claim.Assumption}
+			if !slices.ContainsFunc(shown, func(c play.BrokenClaim) bool { return of.Is(c.Violation) }) {
+				shown, also = append(shown, claim), append(also, fmt.Sprintf("%s (%s)", of, worded(b.plan)))
+			}
+		}
+	}
+	return also
 }
 
 // reduced returns the outcome of the smallest run that breaks the same claim, if possible one that is broken although no assumption is; nil if
 // none smaller was found.
 func (s *Search) reduced(ctx context.Context, c play.Case, plan []Perturbation, worst *play.Outcome) *play.Outcome {
 	all := worst.Broken()
-	broken := all[max(0, slices.IndexFunc(all, func(c play.BrokenClaim) bool { return c.Assumption == checker.None }))]
+	broken := all[max(0, slices.IndexFunc(all, ofLock))]
 	f := Found{Trial: Trial{Plan: plan, Seed: s.Seed}, Failing: play.Failing{Property: broken.Property, Assumption: broken.Assumption}}
 	small, err := s.Shrink(ctx, f)
 	if err != nil {
