@@ -97,24 +97,31 @@ func TestSweepShowsTheWorst(t *testing.T) {
 	}
 }
 
-// If a lock breaks one claim because an assumption is broken, and another although none is, the sweep shows the second and names the first.
+// If a lock breaks one claim because an assumption is broken, and another although none is, the sweep shows the second and names the first,
+// also if both are broken at one position.
 func TestSweepShowsTheLocksOwnFault(t *testing.T) {
-	s, r := find(t, "sweep-client-jump/single")
-	c := play.Case{Scenario: s, Run: r.With("single-until-wall"), New: findLock(t, "single-until-wall")}
-	c.Promise = play.Promise{As: []script.Section{r}}
-	o, err := (&search.Search{}).Sweep(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, also := o.Broken(), strings.Join(o.Sweep.Also, "\n")
-	if len(shown) != 1 || shown[0].Property != checker.ExpiredOnReturn || shown[0].Assumption != checker.None {
-		t.Errorf("shown: %v", shown)
-	}
-	if strings.Count(also, "lease exclusion violated, broken bounded clock error (when ") != 1 || strings.Contains(also, "expired on return") {
-		t.Errorf("also: %s", also)
-	}
-	if !strings.Contains(o.Timeline(), "\nalso: "+o.Sweep.Also[0]+"\n") {
-		t.Error(o.Timeline())
+	for _, test := range []struct {
+		run, lock string
+		own       checker.Property
+		also      string
+	}{
+		{"sweep-client-jump/single", "single-until-wall", checker.ExpiredOnReturn, "lease exclusion violated, broken bounded clock error (when "},
+		{"sweep-delay-slow-clock/fenced", "fenced-after", checker.Tokens, "resource exclusion violated, broken bounded delay (on "},
+	} {
+		s, r := find(t, test.run)
+		c := play.Case{Scenario: s, Run: r.With(test.lock), New: findLock(t, test.lock)}
+		c.Promise = play.Promise{As: []script.Section{r}}
+		o, err := (&search.Search{}).Sweep(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, also := o.Broken(), strings.Join(o.Sweep.Also, "\n")
+		if len(shown) != 1 || shown[0].Property != test.own || shown[0].Assumption != checker.None {
+			t.Errorf("%s in %s: shown: %v", test.lock, test.run, shown)
+		}
+		if strings.Count(also, test.also) != 1 || strings.Contains(also, string(test.own)) || !strings.Contains(o.Timeline(), "\nalso: "+test.also) {
+			t.Errorf("%s in %s: also: %s\n%s", test.lock, test.run, also, o.Timeline())
+		}
 	}
 }
 

@@ -178,5 +178,9 @@ func TestReferenceIsDocumentedForAsMuch(t *testing.T) {
 		if got, err := r.documented(overlap, faultsOf(t, test.fault)); got != test.want || err != nil {
 			t.Errorf("%s, %s: documented: %t, %v, want %t", test.lock, test.fault, got, err, test.want)
 		}
+		takeover := play.Failing{Property: checker.OwnerOnly, Assumption: checker.BoundedClockError} // as an overlap
+		if got, err := r.documented(takeover, faultsOf(t, test.fault)); got != test.want || err != nil {
+			t.Errorf("%s, %s: owner only: documented: %t, %v, want %t", test.lock, test.fault, got, err, test.want)
+		}
 	}
 }
