@@ -44,7 +44,7 @@ type more struct {
 const poolSize = 1024
 
 // maxInUse is how many connections the clients of one process may have in use when no operation is in progress. By default the pool of go-redis
-// has ten for each processor: a lock that leaves more in use stops its program.
+// has ten for each processor. A lock that keeps taking connections and gives none back stops its program in the end.
 const maxInUse = 32
 
 // bufferSize is the size of the read and write buffers of a connection. Requests and replies of locks are shorter; the 64 KiB

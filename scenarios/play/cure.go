@@ -46,7 +46,7 @@ var cures = []cure{
 	{checker.FaultTolerance, []string{"crash-restart-scripts"}, "", "",
 		"send EVAL when EVALSHA is answered NOSCRIPT, as Script.Run of go-redis does", "crash-restart-scripts/single"},
 	{checker.LeaseExclusion, []string{"ttl-fraction"}, "", "",
-		"set the TTL in milliseconds, with PX or PEXPIRE: EX and EXPIRE take whole seconds", "ttl-fraction/single"},
+		"count in milliseconds: set the TTL with PX or PEXPIRE, since EX and EXPIRE take whole seconds, and do not round the end of the lease", "ttl-fraction/single"},
 	{checker.LeaseExclusion, []string{"client-clock-jump", "leap-second", "sweep-client-jump"}, "", "",
 		"count the lease by Env.Clock, which is steady, and let Redis end the key, with PX: a wall clock can jump", "client-clock-jump/redlock"},
 	{checker.Tokens, nil, "", "",
@@ -73,7 +73,7 @@ var seen = []struct {
 	advice  string
 	shownBy string
 }{
-	{leavesKeys, "delete the keys of a try on all nodes before the next try, which they would refuse", "redlock-contended/redlock/staggered"},
+	{leavesKeys, "delete the keys of a try on all nodes before the next try, or they stand in its way", "redlock-contended/redlock/staggered"},
 	{countedForLonger, "count the lease by Env.Clock, from before the request and not from the reply", "redlock-slow-acquire/redlock/replies"},
 	{withoutEnd, "let Until return a time, counted by Env.Clock from before the request", "redlock-slow-acquire/redlock/replies"},
 }
