@@ -63,11 +63,25 @@ func (o Owners) After(c Change, lease func(takes history.Taking, key string, val
 	switch {
 	case c.NX || o.swapped(c):
 		takes = history.TakesAlways
+	case c.onlyRemoves():
+		takes = history.OnlyRemoves
 	default:
 		takes = c.maybeTakes()
 	}
 	name, mark := lease(takes, c.Key, c.Marks()...)
 	return Owner{name, mark}
+}
+
+// onlyRemoves reports whether all that a collection contains was there before.
+func (c Change) onlyRemoves() bool {
+	if c.Op != history.Over || !c.Collection {
+		return false
+	}
+	old, _, err := ParseCommand([]byte(c.Old))
+	if err != nil || len(old) < 2 { // it was a string
+		return false
+	}
+	return !slices.ContainsFunc(c.Marks(), func(m string) bool { return !slices.Contains(old[2:], m) })
 }
 
 // maybeTakes says how a script or a transaction may take a lock with a short token: it makes a string or a hash that has an expiry. A

@@ -151,6 +151,9 @@ type Taking int
 
 const (
 	TakesNothing Taking = iota
+	// OnlyRemoves is what a request does that only removes something from a hash, a list or a set: what is left stands for the lease for which it
+	// was sent.
+	OnlyRemoves
 	// TakesInAcquire is what a script or a transaction may do that makes a key with an expiry: it takes a lock if it was sent during an acquire.
 	TakesInAcquire
 	// TakesNumbered is the same with a number for a value. That may also be a counter, so the key must have the name of the lock, too.
@@ -161,7 +164,7 @@ const (
 
 // Set returns the lease that a key stands for after a request, sent by a client during its acquire number id, has set it to
 // values, and the value that says so. That is the lease of the token that is one of the values or is contained in one, unless the
-// token is left from an earlier acquire. If a value contains several, for example a process ID and a lease ID, the one that
+// request uses the token of an earlier acquire again. If a value contains several, for example a process ID and a lease ID, the one that
 // the client sent last counts. Values without a token stand for a lease if the request takes a lock; otherwise the lease is "".
 //
 // A string has one value. Of the values of a hash or a list, the token with which the client asked last comes first, then another
@@ -183,15 +186,15 @@ func (l *Leases) Set(client string, id int, takes Taking, key string, values ...
 		}
 	}
 	switch {
-	case a != nil && (a.operation == op || a.client != client || id == 0):
-		if a.operation == op && (takes != TakesNothing || key == l.locks[op]) {
+	case a != nil && (a.operation == op || a.client != client || id == 0 || takes == OnlyRemoves):
+		if a.operation == op && (takes > OnlyRemoves || key == l.locks[op]) {
 			l.take(op, key, a)
 		}
 		return a.lease, value
 	case a != nil || takes == TakesAlways || takes == TakesInAcquire && id != 0,
 		takes == TakesNumbered && named(key, l.locks[op]):
 		mine := l.asked(op)
-		if takes != TakesNothing {
+		if takes > OnlyRemoves {
 			l.take(op, key, mine)
 		}
 		if a == nil && len(values) == 1 && len(values[0]) >= TokenLength {

@@ -190,6 +190,11 @@ func TestLeases(t *testing.T) {
 		{"a value with what was sent before", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c1", 1, "owner "+x) }, "c1#1"},
 		{"a value with two tokens", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return l.Send("c1", 0, x+" "+y) }, "c1#3"},
 		{"a queue of others", func(l *Leases) string { l.Send("c2", 1, y); return set(l, "c1", 0, TakesNothing, "a", y) }, "c2#1"},
+		{"a queue that the client leaves, with what was left of an earlier acquire", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 2, y)
+			return set(l, "c1", 2, OnlyRemoves, x)
+		}, "c1#1"},
 		{"a lock that sends nothing", func(l *Leases) string { return l.Asked("c1", 1) }, "c1#1"},
 		{"twice", func(l *Leases) string { l.Asked("c1", 1); return l.Asked("c1", 2) }, "c1#2"},
 		{"another's token is no mark of mine", func(l *Leases) string { l.Send("c2", 1, z); return l.Asked("c1", 1) }, "c1#1"},
