@@ -61,7 +61,7 @@ func BenchmarkMillionRuns(b *testing.B) {
 		shape search.Shape
 	}{
 		{"single", search.Shape{Lock: "single", Nodes: 1}},
-		{"single-again", search.Shape{Lock: "single", Nodes: 1, Workload: search.Again}},
+		{"single-short", search.Shape{Lock: "single", Nodes: 1, Workload: search.Short}},
 		{"single-replica", search.Shape{Lock: "single", Nodes: 1, Replicas: 1}},
 		{"redlock-3", search.Shape{Lock: "redlock", Nodes: 3}},
 		{"redlock-5", search.Shape{Lock: "redlock", Nodes: 5}},

@@ -67,11 +67,11 @@ scenario file, which lockstep replay repeats.
 
 The calm run is made from --lock, --nodes, --workload and so on, or is a run of a scenario without its
 faults. It can show a mistake only if clients use the part of the lock that has the mistake, so there
-are several workloads. In "once" each client acquires the lock once. In "again" it does so twice, with
-a TTL of 1.5 s, which is shorter than the timeouts of the client library. In "late" it extends its
-lease late. In "beyond" it works for longer than the TTL, which is for locks that renew. In "resize" it
-extends its lease by another TTL. "all" explores those that suit the lock, one after the other, and
-divides --runs or --time among them.
+are several workloads. In "once" each client acquires the lock once, in "again" twice. In "short" it
+does so twice, with a TTL of 1.5 s, which is shorter than the timeouts of the client library. In "late"
+it extends its lease late. In "beyond" it works for longer than the TTL, which is for locks that renew.
+In "resize" it extends its lease by another TTL. "all" explores those that suit the lock, one after the
+other, and divides --runs or --time among them.
 
 A library is compared with its reference, the lock from the literature that it is most like. A
 violation is shared if the reference violates the same property under the same plan, or for the same

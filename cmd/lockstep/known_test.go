@@ -19,11 +19,11 @@ func TestWorkloadsOfLock(t *testing.T) {
 		workloads  []search.Workload
 		references []string
 	}{
-		{"redsync", []search.Workload{search.Once, search.Again, search.Late, search.Resize}, []string{"redlock", "redlock", "redlock", "redlock"}},
-		{"redislock", []search.Workload{search.Once, search.Again, search.Late, search.Resize}, []string{"single", "single", "single", "single"}},
-		{"rueidislock", []search.Workload{search.Once, search.Again, search.Late, search.Beyond, search.Resize}, []string{"single", "single", "single", "watchdog", "single"}},
-		{"watchdog", []search.Workload{search.Once, search.Again, search.Beyond}, nil},
-		{"redlock", []search.Workload{search.Once, search.Again, search.Late, search.Resize}, nil},
+		{"redsync", []search.Workload{search.Once, search.Again, search.Short, search.Late, search.Resize}, []string{"redlock", "redlock", "redlock", "redlock", "redlock"}},
+		{"redislock", []search.Workload{search.Once, search.Again, search.Short, search.Late, search.Resize}, []string{"single", "single", "single", "single", "single"}},
+		{"rueidislock", []search.Workload{search.Once, search.Again, search.Short, search.Late, search.Beyond, search.Resize}, []string{"single", "single", "single", "single", "watchdog", "single"}},
+		{"watchdog", []search.Workload{search.Once, search.Again, search.Short, search.Beyond}, nil},
+		{"redlock", []search.Workload{search.Once, search.Again, search.Short, search.Late, search.Resize}, nil},
 	} {
 		var workloads []search.Workload
 		var references []string

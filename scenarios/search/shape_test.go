@@ -12,7 +12,7 @@ func TestImpossibleShapes(t *testing.T) {
 		shape Shape
 		want  string
 	}{
-		{Shape{Lock: "single", Workload: "twice"}, `unknown workload "twice"; the workloads are once, again, late, beyond`},
+		{Shape{Lock: "single", Workload: "twice"}, `unknown workload "twice"; the workloads are once, again, short, late, beyond`},
 		{Shape{Lock: "single", Clients: 1}, "an exploration must have 2 to 9 clients, not 1"},
 		{Shape{Lock: "single", Nodes: 20}, "nodes=20: write a number from 1 to 9"},
 		{Shape{Lock: "single", TTL: time.Millisecond}, "a TTL of 1ms: an exploration needs at least 100ms"},

@@ -21,10 +21,13 @@ const (
 	// Once has each client acquire the lock once and work for three tenths of the TTL. Its TTL of 10 s is longer than the timeouts of
 	// the client library: a late reply is noticed while the lease lasts.
 	Once Workload = "once"
-	// Again has each client acquire the lock twice, and try often. Its TTL of 1.5 s is shorter than the timeouts of the client
+	// Again has each client acquire the lock twice, with a TTL longer than the timeouts of the client library. It is for messages of one
+	// lease that arrive during the next one of the same client, and for what a client remembers of a fault.
+	Again Workload = "again"
+	// Short has each client acquire the lock twice, too, and try often. Its TTL of 1.5 s is shorter than the timeouts of the client
 	// library, and not a whole number of seconds. It is for attempts that leave something behind for the next one, and for locks
 	// that round times to seconds.
-	Again Workload = "again"
+	Short Workload = "short"
 	// Late has each client extend its lease late, after eight tenths of the TTL, and work beyond the end that the lease had before. It
 	// is for locks that extend.
 	Late Workload = "late"
@@ -37,7 +40,7 @@ const (
 )
 
 // Workloads returns all workloads.
-func Workloads() []Workload { return []Workload{Once, Again, Late, Beyond, Resize} }
+func Workloads() []Workload { return []Workload{Once, Again, Short, Late, Beyond, Resize} }
 
 // FindWorkload returns the workload with a name; "" stands for Once.
 func FindWorkload(name string) (Workload, error) {
@@ -55,6 +58,8 @@ func (w Workload) title() string {
 	switch w {
 	case Again:
 		return ", twice each"
+	case Short:
+		return ", twice each, with a short TTL"
 	case Late:
 		return ", and extend their leases late"
 	case Beyond:
@@ -67,7 +72,7 @@ func (w Workload) title() string {
 
 // ttl is the TTL of the workload's calm run, unless the shape says otherwise.
 func (w Workload) ttl() time.Duration {
-	if w == Again {
+	if w == Short {
 		return 3 * time.Second / 2
 	}
 	return script.DefaultTTL
@@ -76,7 +81,10 @@ func (w Workload) ttl() time.Duration {
 // every is how often a client tries. By default there are tries at the beginning of another client's lease, in the middle of it, and
 // right after the end of a lease that was never released.
 func (w Workload) every(ttl time.Duration) time.Duration {
-	if w == Again {
+	switch w {
+	case Again:
+		return ttl / 10
+	case Short:
 		return ttl / 50
 	}
 	return ttl / 4
@@ -84,7 +92,7 @@ func (w Workload) every(ttl time.Duration) time.Duration {
 
 // times is how often a client acquires the lock.
 func (w Workload) times() int {
-	if w == Again {
+	if w == Again || w == Short {
 		return 2
 	}
 	return 1
