@@ -538,6 +538,74 @@ var harms = map[string]harm{
 			done(c.at(1.5, l, 10*time.Second) != nil)
 		})
 	}},
+	"single-letters-only": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { c.at(0, build(c.env), 10*time.Second) })
+		s.client("c2", func(c *client) {
+			c.Until(time.Second)
+			_, err := build(c.env).Acquire(c.ctx, "lock2", 10*time.Second)
+			done(err != nil)
+		})
+	}},
+	"single-ttl-in-key": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { c.at(0, build(c.env), 10*time.Second) })
+		s.client("c2", func(c *client) { done(c.at(1, build(c.env), 5*time.Second) != nil) })
+	}},
+	"single-extend-skips": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(2 * time.Second)
+			if e, ok := lease.(clients.Extender); ok {
+				done(e.Extend(c.ctx, 10*time.Second) == nil && c.env.Nodes[0].PTTL(c.ctx, "lock").Val() < 9*time.Second)
+			}
+		})
+	}},
+	"redlock-extend-rotates": {nodes: 3, later: []string{"cut c1-n1", "cut c1-n2"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(2 * time.Second)
+			lease.(clients.Extender).Extend(c.ctx, 10*time.Second)
+			s.faults("heal c1-n1", "heal c1-n2")
+			c.Until(4 * time.Second)
+			lease.Release(c.ctx)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() > 0)
+		})
+	}},
+	"watchdog-dozen": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(0, build(c.env), 3*time.Second)
+			c.Until(30 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(20, build(c.env), 3*time.Second) != nil) })
+	}},
+	"watchdog-refused-stops": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 3*time.Second)
+			c.at(1, l, 3*time.Second)
+			c.Until(8 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(5, build(c.env), 3*time.Second) != nil) })
+	}},
+	"watchdog-one-lost": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 3*time.Second)
+			l.Acquire(c.ctx, "other", 3*time.Second)
+			c.env.Nodes[0].Del(c.ctx, "other")
+			c.Until(8 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(6, build(c.env), 3*time.Second) != nil) })
+	}},
+	"single-wait-clean-up-cancelled": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.Until(1500 * time.Millisecond)
+			ended, cancel := context.WithCancel(c.ctx)
+			c.env.Clock.AfterFunc(500*time.Millisecond, cancel)
+			build(c.env).Acquire(ended, "lock", 10*time.Second)
+			s.faults("heal n1-r1")
+		})
+		s.client("c2", func(c *client) { done(c.at(4, build(c.env), 10*time.Second) == nil) })
+	}},
 	"single-wait-seconds": {replicas: 1, play: relied(1500*time.Millisecond, 1.2)},
 	"single-wait-leaves": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {

@@ -127,17 +127,21 @@ func TestClaimsByHand(t *testing.T) {
 		"the run proves nothing":                           {outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}}), play.Unproved},
 		"the run proves nothing, but nobody else did it":   {outcome(checker.Inconclusive, checker.None, play.Promise{As: []script.Section{keeps}}), play.Broke},
 		"the run proves nothing, but it claims to survive": {outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Survives: pause}), play.Broke},
-		"it ran on in a pause":                             {ranOn(outcome(checker.Inconclusive, checker.None, play.Promise{As: []script.Section{keeps}})), play.Unproved},
-		"it ran on in a pause that it claims to survive":   {ranOn(outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Survives: pause})), play.Unproved},
-		"it did not end":                                   {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}})), play.Failed},
-		"it did not end, whatever the file expects":        {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}, Exact: true})), play.Failed},
-		"it is known to be broken":                         {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Known: "why"}), play.Known},
-		"it is known to be broken, and is not":             {outcome(checker.Unsafe, checker.None, play.Promise{As: []script.Section{violates(checker.None)}, Known: "why"}), play.Other},
-		"it is known to be broken, and proves nothing":     {outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Known: "why"}), play.Other},
-		"it is known to be broken, and did not end":        {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}, Known: "why"})), play.Failed},
-		"it is as before, whatever is claimed":             {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Earlier: &before}), play.AsOthers},
-		"it is not as before, and keeps its claim":         {outcome(checker.Unsafe, checker.BoundedDelay, play.Promise{As: []script.Section{violates(checker.BoundedDelay)}, Earlier: &before}), play.Other},
-		"there is nothing before":                          {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Earlier: &checker.Result{}}), play.Other},
+		"others wait in it, after a fault": {unserved(outcome(checker.Inconclusive, checker.None, play.Promise{As: []script.Section{keeps}}),
+			history.Event{Kind: history.Injected, Op: "pause"}), play.Unproved},
+		"others wait in it, without a fault": {unserved(outcome(checker.Inconclusive, checker.None, play.Promise{As: []script.Section{keeps}}),
+			history.Event{Kind: history.Injected, Op: "heal"}), play.Broke},
+		"it ran on in a pause":                           {ranOn(outcome(checker.Inconclusive, checker.None, play.Promise{As: []script.Section{keeps}})), play.Unproved},
+		"it ran on in a pause that it claims to survive": {ranOn(outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Survives: pause})), play.Unproved},
+		"it did not end":                                 {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}})), play.Failed},
+		"it did not end, whatever the file expects":      {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}, Exact: true})), play.Failed},
+		"it is known to be broken":                       {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Known: "why"}), play.Known},
+		"it is known to be broken, and is not":           {outcome(checker.Unsafe, checker.None, play.Promise{As: []script.Section{violates(checker.None)}, Known: "why"}), play.Other},
+		"it is known to be broken, and proves nothing":   {outcome(checker.Inconclusive, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Known: "why"}), play.Other},
+		"it is known to be broken, and did not end":      {unended(outcome(checker.Inconclusive, "", play.Promise{As: []script.Section{keeps}, Known: "why"})), play.Failed},
+		"it is as before, whatever is claimed":           {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Earlier: &before}), play.AsOthers},
+		"it is not as before, and keeps its claim":       {outcome(checker.Unsafe, checker.BoundedDelay, play.Promise{As: []script.Section{violates(checker.BoundedDelay)}, Earlier: &before}), play.Other},
+		"there is nothing before":                        {outcome(checker.Unsafe, checker.BoundedPause, play.Promise{As: []script.Section{keeps}, Earlier: &checker.Result{}}), play.Other},
 	} {
 		if got := test.o.Standing(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got.Word(), test.want.Word())
@@ -150,6 +154,13 @@ func TestClaimsByHand(t *testing.T) {
 
 func ranOn(o *play.Outcome) *play.Outcome {
 	o.Result.RanOn = true
+	return o
+}
+
+// unserved makes the violation one of fault tolerance, in a run with an event.
+func unserved(o *play.Outcome, e history.Event) *play.Outcome {
+	o.Result.Violations[0].Property = checker.FaultTolerance
+	o.History.Events = append(o.History.Events, e)
 	return o
 }
 

@@ -191,7 +191,7 @@ func sentence(outcomes []*play.Outcome) string {
 
 // hints says what helps with mistakes that show in many runs.
 func hints(outcomes []*play.Outcome) []string {
-	return slices.DeleteFunc([]string{adviseClock(outcomes), adviseState(outcomes), adviseRefusal(outcomes)}, func(hint string) bool { return hint == "" })
+	return slices.DeleteFunc([]string{adviseClock(outcomes), adviseState(outcomes), adviseRefusal(outcomes), adviseStrict(outcomes)}, func(hint string) bool { return hint == "" })
 }
 
 // adviseClock says what to do about runs that prove nothing because the lock calls package time, or may call it; empty if there are none.
@@ -223,6 +223,31 @@ func adviseState(outcomes []*play.Outcome) string {
 	what, _ := play.Shared()
 	return fmt.Sprintf("unproved because in a native run the clients share what processes on different machines do not (%s): %s\n", what, reports.Count(n, "run")) +
 		"what helps: run the test without scenarios.GuestsNever and where it can be compiled to WebAssembly, so that each client has variables of its own; or keep the state in the Locker that your function returns; or test on real servers with scenarios.OnRedis"
+}
+
+// namedSpared is how many runs [adviseStrict] names.
+const namedSpared = 3
+
+// adviseStrict names runs in which the lock was spared a danger that its reference meets. A mistake can be the reason: a lock that refuses, or
+// that asks no node, meets no fault. It is empty if there are none.
+func adviseStrict(outcomes []*play.Outcome) string {
+	var names []string
+	reference := ""
+	for _, o := range outcomes {
+		if o.Standing() == play.Unproved && o.Spared() {
+			names = append(names, o.Name())
+			reference = cmp.Or(reference, o.Promise.As[0].Reference())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(names) - namedSpared; n > 0 {
+		names, more = names[:namedSpared], " and "+reports.Count(n, "more run")
+	}
+	return fmt.Sprintf("unproved, though %s proves something there: %s%s\n", reference, strings.Join(names, ", "), more) +
+		"what helps: read in the output of go test -v why these runs prove nothing. A lock that refuses, or asks no node, may escape a danger by a mistake; scenarios.Strict() lets no such run pass"
 }
 
 // leastRefused is how many refusals there must be for [adviseRefusal].

@@ -14,7 +14,8 @@
 // watchdog-off-after-error, watchdog-release-waits, single-release-prefix, single-extend-versioned, redlock-extend-versioned,
 // watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round, single-microseconds-32,
 // single-ttl-of-first, single-token-prefix, single-joins, watchdog-swaps-token,
-// single-ttl-longest, single-polls-on, single-wait-seconds.
+// single-ttl-longest, single-polls-on, single-wait-seconds, single-letters-only, single-ttl-in-key, single-extend-skips,
+// redlock-extend-rotates, watchdog-dozen, watchdog-refused-stops, watchdog-one-lost, single-wait-clean-up-cancelled.
 package broken
 
 import (
@@ -138,6 +139,14 @@ func Mistakes() []clients.Lock {
 		ttlLongest,
 		pollsOn,
 		waitSeconds,
+		lettersOnly,
+		ttlInKey,
+		extendSkips,
+		extendRotates,
+		renewDozen,
+		refusedStops,
+		oneLost,
+		waitCleanUpCancelled,
 		swapsToken,
 	}
 }

@@ -180,6 +180,18 @@ func (o *Outcome) ToExplore() explorer.Run {
 // SharedState is what [Outcome.WhyUnproved] returns if the clients of a run shared what processes do not share.
 const SharedState = "shared state"
 
+// Spared reports whether a run that proves nothing does so only because of what the lock did: the danger did not occur, or a fault had no effect.
+func (o *Outcome) Spared() bool {
+	why := o.WhyUnproved()
+	return len(o.Promise.As) > 0 && (why == noEffect || why == noDanger)
+}
+
+// Reasons that [Outcome.WhyUnproved] returns.
+const (
+	noEffect = "a fault without effect"
+	noDanger = "the danger did not occur"
+)
+
 // WhyUnproved is why a run proves nothing, in a few words that many runs share.
 func (o *Outcome) WhyUnproved() string {
 	switch {
@@ -197,9 +209,9 @@ func (o *Outcome) WhyUnproved() string {
 	case o.Result.OwnTime:
 		return "package time"
 	case len(o.Result.Idle) > 0:
-		return "a fault without effect"
+		return noEffect
 	}
-	return "the danger did not occur"
+	return noDanger
 }
 
 // Unproved says why a run proves nothing, in particular which faults had no effect; empty if it proves something.

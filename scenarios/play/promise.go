@@ -7,6 +7,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 // A Promise is what is claimed of a lock in a run.
@@ -33,7 +34,8 @@ type BrokenClaim struct {
 //
 // A violation for which the environment broke no assumption is the lock's own fault. It breaks the claim even in a run
 // that otherwise proves nothing, unless the reason is that code kept running during a pause, or that the lock sent a command that
-// Lockstep does not simulate: then that may have caused the violation. A violation of fault tolerance never counts in such a run. The same applies to violations that the lock is claimed to survive. A lock
+// Lockstep does not simulate: then that may have caused the violation. In such a run a violation of fault tolerance counts
+// only if there was no fault. The same applies to violations that the lock is claimed to survive. A lock
 // that set no key because the run is about the shard of another key has broken nothing either, nor has one whose client works for longer than its
 // lease, or does not learn that its key is gone, because the lock cannot extend it.
 //
@@ -65,7 +67,7 @@ func (o *Outcome) promised(v checker.Violation) string {
 	switch {
 	case o.Result.RanOn, len(o.Result.Refused) > 0:
 		return ""
-	case v.Property == checker.FaultTolerance && o.Result.Verdict == checker.Inconclusive:
+	case v.Property == checker.FaultTolerance && o.Result.Verdict == checker.Inconclusive && o.faulty():
 		return "" // the fault may have hit the lock at another point than the reference, where the reference might make others wait, too
 	case v.Assumption == checker.None && keeps != "":
 		return "keeps this as long as no assumption breaks, as " + keeps + " does here"
@@ -75,6 +77,11 @@ func (o *Outcome) promised(v checker.Violation) string {
 		return ""
 	}
 	return "is as good as " + keeps + ", which keeps it here"
+}
+
+// faulty reports whether a fault was injected.
+func (o *Outcome) faulty() bool {
+	return o.History == nil || slices.ContainsFunc(o.History.Events, func(e history.Event) bool { return e.Kind == history.Injected && e.Op != "heal" })
 }
 
 // references are the runs whose place this one takes, or else the run itself.
