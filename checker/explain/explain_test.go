@@ -184,7 +184,7 @@ func TestExplain(t *testing.T) {
 			n2 crashed at 0.003s and lost the key of c1#1.
 			n3 crashed at 0.004s and lost the key of c1#1.
 			c2 was granted c2#1 on n2 n3 at 0.005s, valid until 9.900s by its own clock.
-			c1 was granted c1#1 on n1, which is not a majority, at 0.007s, valid until 9.900s by its own clock.
+			c1 was granted c1#1 on n1 (and on n2 n3, where its keys were gone by then) at 0.007s, valid until 9.900s by its own clock.
 			c2 did not know this: by its own clock c2#1 was valid until 9.900s.
 			From 0.007s on both c2 and c1 held the lock, until c2 exited at 2.000s; c1 exited at 2.000s.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
@@ -234,7 +234,7 @@ func TestExplain(t *testing.T) {
 			The keys of c1#1 expired on n2 (0.003s) and n3 (0.004s), before their time.
 			The wall clock of n3 jumped forward by 20s at 0.004s.
 			c2 was granted c2#1 on n2 n3 at 0.005s, valid until 9.900s by its own clock.
-			c1 was granted c1#1 on n1, which is not a majority, at 0.007s, valid until 9.900s by its own clock.
+			c1 was granted c1#1 on n1 (and on n2 n3, where its keys were gone by then) at 0.007s, valid until 9.900s by its own clock.
 			c2 did not know this: by its own clock c2#1 was valid until 9.900s.
 			From 0.007s on both c2 and c1 held the lock, until c2 exited at 2.000s; c1 exited at 2.000s.
 			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
@@ -256,7 +256,7 @@ func TestExplain(t *testing.T) {
 			2       c2 info exit`,
 			want: `
 			n2 crashed at 0.003s and came back at 0.004s without the key of c1#1: its disk was empty.
-			c1 was granted c1#1 on n3, which is not a majority, at 0.006s, valid until 9.900s by its own clock.
+			c1 was granted c1#1 on n3 (and on n2, where its key was gone by then) at 0.006s, valid until 9.900s by its own clock.
 			c2 was granted c2#1 on n1 n2 at 1.003s, valid until 10.900s by its own clock: n2 no longer had the key of the older lease, and n1 never had it.
 			c1 did not know this: by its own clock c1#1 was valid until 9.900s.
 			From 1.004s on both c1 and c2 held the lock, until c1 exited at 2.000s; c2 exited at 2.000s.
@@ -645,6 +645,163 @@ func TestExplain(t *testing.T) {
 			probe asked for the lock at 20.000s, was refused 2 times, the last time at 23.000s, and never got it.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "a value that an extension changed, and whose reply was lost", property: checker.FaultTolerance, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10.004
+			0.006   c1 ok acquire c1#1 until=10
+			2       c1 invoke extend c1#1
+			2.009   n1 over c1#2 was=c1#1 by=c1 until=12.009 sent=2
+			2.010   c1 drop n1 sent=2.009
+			2.011   c1 info extend c1#1
+			3       c1 invoke release c1#1
+			3.002   n1 deliver c1 sent=3.001
+			3.003   c1 fail release c1#1
+			4       c2 invoke acquire
+			11.9    c2 fail acquire
+			12.009  n1 expire c1#2
+			12.1    c2 invoke acquire`,
+			events: []int{10},
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			In the extension of c1#1, c1 gave its key on n1 a new value at 2.009s, which counts as the key of c1#2: the reply was lost at 2.010s.
+			c1 asked for the release of c1#1 at 3.000s, which failed; the key was not deleted.
+			c2 asked for the lock at 4.000s, was refused at 11.900s, and never got it.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "an extension that says that the lease is lost, though its key is there", property: checker.FaultTolerance, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10.004
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 invoke extend c1#1
+			1.008   c1 fail extend c1#1 until=1.007
+			2       c2 invoke acquire
+			7       c1 info exit
+			9.9     c2 fail acquire
+			10.004  n1 expire c1#1`,
+			events: []int{5},
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			The extension of c1#1 by c1 failed at 1.008s, though its key was on n1: after that c1 could not release it.
+			c2 asked for the lock at 2.000s, was refused at 9.900s, and never got it.
+			c1 exited at 7.000s, and never released c1#1.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "a renewal that set the key again after the release", property: checker.FaultTolerance, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10.004
+			0.006   c1 ok acquire c1#1 until=10
+			7       c1 invoke release c1#1
+			7.01    n1 delete c1#1
+			7.02    c1 ok release c1#1
+			14      n1 set c1#1 until=24 sent=6
+			16      c2 invoke acquire
+			23      c2 fail acquire
+			24      n1 expire c1#1`,
+			events: []int{7},
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			c1 set the key of c1#1 on n1 again at 14.000s, by a request that had left at 6.000s, after the release that began at 7.000s.
+			c2 asked for the lock at 16.000s, was refused at 23.000s, and never got it.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "nodes that a client did not ask", property: checker.FaultTolerance, story: `
+			nodes 3
+			0       n2 fault crash crash_n2
+			0       n3 fault crash crash_n3
+			0.5     c1 invoke acquire
+			1       n1 deliver c1 sent=0.9
+			2       n3 fault restart restart_n3
+			3       n1 deliver c1 sent=2.9
+			9       c1 fail acquire
+			9       c1 invoke acquire
+			14      n1 deliver c1 sent=13.9
+			20      c1 fail acquire`,
+			events: []int{2, 6},
+			want: `
+			n2 crashed at 0.000s.
+			n3 crashed at 0.000s and came back at 2.000s.
+			c1 asked for the lock at 0.500s, was refused 2 times, the last time at 20.000s, and never got it.
+			From 2.000s to 20.000s c1 sent requests to n1, but none to n3, which was up and in reach.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "keys that one client left on a minority while another key stood on another", property: checker.FaultTolerance, story: `
+			nodes 3
+			0       c1 invoke acquire
+			0.01    n1 set c1#1 until=40
+			0.01    n2 set c1#1 until=9
+			0.02    c1 ok acquire c1#1 until=9
+			1       c2 invoke acquire
+			9       n2 expire c1#1
+			9.1     n2 set c2#2 until=19.1
+			9.2     c2 fail acquire
+			9.3     c2 invoke acquire
+			19.1    n2 expire c2#2
+			20      c2 fail acquire`,
+			events: []int{4, 8},
+			want: `
+			c1 had set the key of c1#1 on n1 at 0.010s, with a TTL of 39990ms instead of 10s.
+			c1 was granted c1#1 on n1 n2 at 0.010s, valid until 9.000s by its own clock.
+			c2 asked for the lock at 1.000s, was refused 2 times, the last time at 20.000s, and never got it.
+			c2 set the key of c2#2 on n2 at 9.100s, did not get the lock that way, and left it there: nothing deleted it before 19.100s.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "a node that was down for a small part of the wait", property: checker.FaultTolerance, story: `
+			0       c1 invoke acquire
+			1       n1 fault crash crash_n1
+			3       n1 fault restart restart_n1
+			9       c1 info acquire "bad conn"
+			9       c1 invoke acquire
+			15      c1 info acquire "bad conn"`,
+			events: []int{0, 1, 3},
+			want: `
+			c1 asked for the lock at 0.000s, got no answer 2 times, the last time at 15.000s, and never got it.
+			n1 crashed at 1.000s and came back at 3.000s.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "a lease that leaves little for the drift of clocks", property: checker.LeaseExclusion, broken: checker.BoundedClockError, story: `
+			nodes 3
+			0       n2 fault drift drift_n2_+10000ppm
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10.004
+			0.005   n2 set c1#1 until=10.005
+			0.116   c1 ok acquire c1#1 until=9.964
+			9       c2 invoke acquire
+			9.91    n2 expire c1#1
+			9.92    n2 set c2#1 until=20.02 wall=0.1
+			9.921   n3 set c2#1 until=19.921
+			9.93    c2 ok acquire c2#1 until=19.8
+			9.95    c2 info exit
+			9.96    c1 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 n2 at 0.005s, and learnt of it at 0.116s, valid until 9.964s by its own clock.
+			By its clock c1#1 was to end only 40ms before its first key, which had been set at 0.004s with a TTL of 10s: c1 left no more for the drift of clocks.
+			The key of c1#1 expired on n2 at 9.910s, before its time.
+			c2 was granted c2#1 on n2 n3 at 9.921s, valid until 19.800s by its own clock: n2 no longer had the key of the older lease, and n3 never had it.
+			c1 did not know this: by its own clock c1#1 was valid until 9.964s.
+			From 9.930s on both c1 and c2 held the lock, until c2 exited at 9.950s; c1 exited at 9.960s.
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
+
+		{name: "a lease that nothing renewed, though its lock does", property: checker.LeaseExclusion, broken: checker.BoundedClockError, story: `
+			0       c1 fault drift drift_c1_-100000ppm clock=0
+			1       c1 invoke acquire clock=0.9
+			1       n1 set c1#1 until=11
+			1.001   c1 ok acquire c1#1 until=10.9 clock=0.9009 renews
+			11      n1 expire c1#1
+			11.1    c2 invoke acquire
+			11.2    n1 set c2#1 until=21.2
+			11.3    c2 ok acquire c2#1 until=21.1
+			11.5    c1 info exit clock=10.35
+			12      c2 info exit`, events: []int{0, 3, 7},
+			want: `
+			From 0.000s on the clocks of c1 ran slow by 100000 ppm.
+			c1 was granted c1#1 on n1 at 1.000s, valid until 10.900s by its own clock.
+			The key of c1#1 expired on n1 at 11.000s.
+			Nothing had renewed c1#1 until then, though its lock renews leases by itself.
+			c2 was granted c2#1 on n1 at 11.200s, and learnt of it at 11.300s, valid until 21.100s by its own clock.
+			c1 did not know this: by its own clock c1#1 was valid until 10.900s.
+			From 11.300s on both c1 and c2 held the lock, until c1 exited at 11.500s; c2 exited at 12.000s.
+			The environment broke the assumption that clocks run at nearly the same rate and do not jump.`},
+
 		{name: "a client that is refused without a request", property: checker.DeadlockFreedom, story: `
 			0       c1 invoke acquire
 			0.002   n1 deliver c1 sent=0.001 word=SET
@@ -660,7 +817,7 @@ func TestExplain(t *testing.T) {
 			18      c1 fail acquire`,
 			want: `
 			c1 asked for the lock at 0.000s, got no answer once and was refused 4 times, the last time at 18.000s, and never got it.
-			From 0.001s to 14.000s c1 sent no request to a lock node: its lock refused it without asking one.
+			From 0.001s to 18.000s c1 sent no request to a lock node: its lock refused it without asking one.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a release that hangs", property: checker.DeadlockFreedom, story: `
@@ -706,7 +863,7 @@ func TestExplain(t *testing.T) {
 			40      c1 info acquire`,
 			want: `
 			c1 asked for the lock at 10.100s, got no answer 4 times, the last time at 40.000s, and never got it.
-			From 10.000s to 24.000s c1 sent no request to a lock node: its lock returned an error without asking one.
+			From 10.000s to 40.000s c1 sent no request to a lock node: its lock returned an error without asking one.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a client that is refused by the node", property: checker.DeadlockFreedom, story: `
@@ -1067,7 +1224,7 @@ func TestExplain(t *testing.T) {
 			1.006   c2 ok acquire c2#1 until=11`,
 			want: `
 			c1 itself deleted the key of c1#1 on n1 at 0.100s.
-			c1 was granted c1#1 on n2, which is not a majority, at 0.300s, valid until 10.000s by its own clock.
+			c1 was granted c1#1 on n2 (and on n1, where its key was gone by then) at 0.300s, valid until 10.000s by its own clock.
 			c2 was granted c2#1 on n1 n3 at 1.004s, valid until 11.000s by its own clock: n1 no longer had the key of the older lease, and n3 never had it.
 			c1 did not know this: by its own clock c1#1 was valid until 10.000s.
 			From 1.006s on both c1 and c2 held the lock, until the end of the run.

@@ -97,9 +97,13 @@ func (n *narrator) grant(l *facts.Lease, why string) {
 		later = slices.DeleteFunc(slices.Clone(votes), func(k facts.Life) bool { return !late(k) })
 		first = slices.DeleteFunc(slices.Clone(votes), late)
 	}
+	gone := n.goneVotes(l, votes)
 	if len(first) > 0 {
 		text += " on " + strings.Join(processes(first), " ")
-		if n.nodes(processes(votes)) < n.f.Meta.Quorum() {
+		if len(gone) > 0 {
+			text += fmt.Sprintf(" (and on %s, where its %s gone by then)", strings.Join(processes(gone), " "), number(gone, "key was", "keys were"))
+		}
+		if n.nodes(append(processes(votes), processes(gone)...)) < n.f.Meta.Quorum() {
 			text += ", which is not a majority,"
 		}
 	}
@@ -120,7 +124,27 @@ func (n *narrator) grant(l *facts.Lease, why string) {
 		text += ", valid until " + history.Seconds(e.Until) + " by its own clock"
 	}
 	without, events := n.keyless(l)
+	for _, k := range gone {
+		events = append(events, k.From, k.To)
+	}
 	n.say(step, l.GrantEvent, append(append(beginnings(votes), events...), l.ReturnEvent), "%s%s%s.", text, without, why)
+}
+
+// goneVotes returns the keys that the client of a lease had set for it on other nodes than those of some keys, and that were gone when it learnt of
+// its grant, unless a majority was left.
+func (n *narrator) goneVotes(l *facts.Lease, votes []facts.Life) (gone []facts.Life) {
+	if n.nodes(processes(votes)) >= n.f.Meta.Quorum() {
+		return nil
+	}
+	for _, k := range n.f.Lives {
+		if k.Label == l.Label && l.InvokeEvent < k.From && k.To < l.ReturnEvent && n.event(k.From).By == l.Client && !n.f.Passing[k.Key] &&
+			n.nodes(append(processes(votes), k.Node)) > n.nodes(processes(votes)) &&
+			!slices.ContainsFunc(gone, func(o facts.Life) bool { return o.Node == k.Node }) {
+			gone = append(gone, k)
+		}
+	}
+	slices.SortStableFunc(gone, func(a, b facts.Life) int { return strings.Compare(a.Node, b.Node) })
+	return gone
 }
 
 // keyless says that no node set a key for a lease, though leases have keys, and which key of its client was there instead.

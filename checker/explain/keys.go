@@ -22,11 +22,19 @@ func (n *narrator) shorter(l *facts.Lease, expired []facts.Life) (moved func()) 
 		until := n.event(told).Until
 		return until != history.NoEnd && k.Due() < facts.When(n.f.Clocks[l.Client], until)-facts.Rounding
 	}
+	// A client whose clock is slow counts on its lease for longer than the node does, though it gave the key enough by its own clock.
+	slow := func(k facts.Life, told int) bool {
+		return n.event(told).Until <= facts.Reading(n.f.Clocks[l.Client], n.event(k.Set).Departure())+k.Promise+facts.Rounding
+	}
 	var keys []facts.Life
 	var set []int // what gave them their deadlines
 	last := -1
 	for _, k := range expired {
-		if n.event(k.Set).By == l.Client && over(k, n.validity(l, k.To)) {
+		switch told := n.validity(l, k.To); {
+		case n.event(k.Set).By != l.Client || !over(k, told):
+		case slow(k, told):
+			n.clockFaultsOf(l.Client, 0, k.To, true)
+		default:
 			keys, set, last = append(keys, k), append(set, k.Set), max(last, k.Set)
 		}
 	}

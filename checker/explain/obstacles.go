@@ -39,7 +39,13 @@ func (n *narrator) obstacles(from, to int) {
 			n.grant(l, "")
 			if late != "" {
 				n.say(step, keys[0].From, signs, "A late request of %s set the key of %s again on %s at %s: %s.", client, label, keys[0].Node, n.time(keys[0].From), late)
+			} else {
+				n.setAgain(l, keys[0])
 			}
+			n.misjudged(l, keys, to)
+		} else if n.replaced(client, keys[0], to) {
+			n.deadline(label, keys, from, to)
+			continue
 		} else if late != "" {
 			n.say(step, keys[0].From, signs, "A late request of %s set the key of %s on %s at %s, and nobody held that lease: %s.", client, label, keys[0].Node, n.time(keys[0].From), late)
 		} else {
@@ -67,9 +73,108 @@ func (n *narrator) obstacles(from, to int) {
 		}
 		n.deadline(label, keys, from, to)
 	}
-	if len(labels) == 0 {
-		n.split(from, to)
+	if len(labels) == 0 && n.split(from, to) {
+		return
 	}
+	var standing []string
+	for _, k := range n.f.Lives {
+		if stood(k) {
+			standing = append(standing, k.Node)
+		}
+	}
+	if n.f.Meta.Quorum() > 1 && len(n.f.Meta.Nodes)-n.nodes(standing) >= n.f.Meta.Quorum() { // the other nodes make a majority
+		n.leftovers(from, to)
+	}
+}
+
+// leftovers tells of the client whose failed attempts left keys that lasted for long while clients waited: the first keys, and how many more.
+func (n *narrator) leftovers(from, to int) {
+	var labels []string
+	var first []facts.Life
+	for _, k := range n.f.Lives {
+		lasted := n.f.At(k.To) - n.event(k.From).At
+		if k.From < from || k.From > to || n.f.Lease(k.Label) != nil || n.f.Passing[k.Key] || n.nodes([]string{k.Node}) == 0 || !n.long(lasted) ||
+			n.event(k.From).By != history.Client(k.Label) || k.To >= len(n.f.Events) || n.event(k.To).Op != history.Expire {
+			continue
+		}
+		if len(first) > 0 && history.Client(k.Label) != history.Client(first[0].Label) {
+			continue
+		}
+		if !slices.Contains(labels, k.Label) {
+			labels = append(labels, k.Label)
+		}
+		if k.Label == labels[0] {
+			first = append(first, k)
+		}
+	}
+	if len(first) == 0 || n.nodes(processes(first)) >= n.f.Meta.Quorum() {
+		return
+	}
+	text := ""
+	if len(labels) > 1 {
+		text = fmt.Sprintf(" It left keys like that %d times.", len(labels))
+	}
+	n.say(step, first[0].From, append(beginnings(first), endings(first)...), "%s set the %s of %s on %s %s, did not get the lock that way, and left %s there: nothing deleted %s before %s.%s",
+		history.Client(labels[0]), number(first, "key", "keys"), labels[0], strings.Join(processes(first), " "), n.when(beginnings(first)),
+		number(first, "it", "them"), number(first, "it", "them"), n.time(slices.Max(endings(first))), text)
+}
+
+// setAgain tells of a key that its client set after it had been granted the lease, and why that was too late.
+func (n *narrator) setAgain(l *facts.Lease, k facts.Life) {
+	if k.From <= l.ReturnEvent || n.event(k.From).By != l.Client || n.event(k.From).Op != history.Set {
+		return
+	}
+	text, events := "", []int{l.ReturnEvent}
+	if sent := n.event(k.From).Departure(); n.long(n.event(k.From).At - sent) {
+		text = ", by a request that had left at " + history.Seconds(sent)
+	}
+	if over := facts.Before(n.f.Releases[l.Label], k.From); over >= 0 {
+		text, events = fmt.Sprintf("%s, after the release that began at %s", text, n.time(over)), append(events, over)
+	}
+	n.say(step, k.From, events, "%s set the key of %s on %s again at %s%s.", l.Client, l.Label, k.Node, n.time(k.From), text)
+}
+
+// misjudged tells of an extension that failed with the answer that the lease was not held, though its keys were there. A client that is told so
+// cannot release the lease.
+func (n *narrator) misjudged(l *facts.Lease, keys []facts.Life, to int) {
+	i := l.EndEvent
+	e := n.event(i)
+	if i < 0 || i > to || e.Op != history.Extend || e.Kind != history.Fail || l.Ended != facts.LeaseLost {
+		return
+	}
+	there := slices.DeleteFunc(slices.Clone(keys), func(k facts.Life) bool { return k.From > i || k.To < i })
+	if len(there) == 0 || n.nodes(processes(there)) < n.f.Meta.Quorum() {
+		return
+	}
+	why := ""
+	if text := plain(e.Error); text != "" {
+		why = " (" + text + ")"
+	}
+	n.say(step, i, beginnings(there), "The extension of %s by %s failed at %s%s, though its %s on %s: after that %s could not release it.", l.Label, l.Client, n.time(i), why,
+		number(there, "key was", "keys were"), strings.Join(processes(there), " "), l.Client)
+}
+
+// replaced tells of a key that took the place of the key of a lease of the same client, in an extension or a renewal, and what became of that lease.
+// It reports whether the key is one.
+func (n *narrator) replaced(client string, k facts.Life, to int) bool {
+	over := n.event(k.From)
+	in := n.during(k.From)
+	label := n.event(in).Lease
+	if n.event(in).Op != history.Extend || over.Op != history.Over || over.By != client || history.Client(over.Owner) != client || n.f.Lease(label) == nil {
+		return false
+	}
+	n.grant(n.f.Lease(label), "")
+	why, lost := n.unheard(client, []facts.Life{k})
+	out := n.outcome(in)
+	if e := n.event(out); why == "" && (e.Kind == history.Fail || e.Kind == history.Info) {
+		why, lost = map[history.Kind]string{history.Fail: ", which failed at ", history.Info: ", which was not answered until "}[e.Kind]+n.time(out), []int{out}
+	}
+	n.say(step, k.From, append(lost, in, event(n.f.Outcome, in)), "In the extension of %s, %s gave its key on %s a new value at %s, which counts as the key of %s%s.", label, client, k.Node, n.time(k.From), k.Label, why)
+	left := facts.After(n.f.Releases[label], k.From)
+	if left >= 0 && left < to {
+		n.unreleased(left, []facts.Life{k})
+	}
+	return true
 }
 
 // queued tells of a client that stayed in a queue for the lock, which is what some keys are.

@@ -53,7 +53,78 @@ func (n *narrator) tellStandstill() {
 		n.dawdled(asker, from, to)
 		n.refused(asker, from, to)
 		n.withoutRequest(asker, to)
+		n.unasked(asker, from, to)
 	}
+}
+
+// unasked tells of nodes that were up and in reach while a client waited, and to which it sent nothing for long, though it sent requests to others.
+func (n *narrator) unasked(client string, from, to int) {
+	from = max(from, n.asking(client, from))
+	request := func(e history.Event, node string) bool {
+		return e.Kind == history.Message && e.By == client && e.Process == node
+	}
+	var left []string
+	start := from // since when none of them was asked
+	for _, node := range n.f.Meta.Nodes {
+		since, down := n.reachable(client, node, to)
+		asked := n.before(to+1, func(e history.Event) bool { return request(e, node) })
+		if since = max(from, since, asked); !down && n.long(n.event(to).At-n.event(since).At) {
+			left, start = append(left, node), max(start, since)
+		}
+	}
+	// The client may have gone on like that after the violation: up to its next request to one of them, or a fault, or until it got the lock.
+	next := n.after(to, func(e history.Event) bool {
+		return slices.ContainsFunc(left, func(node string) bool { return request(e, node) }) || e.Kind == history.Injected || e.Process == client && e.Kind == history.OK
+	})
+	if next < 0 {
+		next = len(n.f.Events)
+	}
+	end := max(to, n.before(next, func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info) && (n.event(next).Kind != history.Message || e.At <= n.event(next).Departure())
+	}))
+	last := n.event(end).At
+	var asked, named []string
+	events := []int{start, to}
+	for _, node := range n.f.Meta.Nodes {
+		of := func(e history.Event) bool { return e.Process == node || e.By == node }
+		if sent := n.after(start, func(e history.Event) bool { return request(e, node) }); sent >= 0 && n.event(sent).Departure() <= last {
+			asked, events = append(asked, node), append(events, sent)
+		} else if seen := max(n.before(end, of), n.after(-1, of)); seen >= 0 && slices.Contains(left, node) {
+			named, events = append(named, node), append(events, seen)
+		}
+	}
+	if n.f.Meta.Quorum() < 2 || len(asked) == 0 || len(left) == 0 || slices.ContainsFunc(left, func(node string) bool { return slices.Contains(asked, node) }) {
+		return
+	}
+	others := fmt.Sprintf("%d other nodes that were", len(left))
+	switch {
+	case len(named) == len(left) && len(left) > 1:
+		others = history.List(left) + ", which were"
+	case len(named) == len(left):
+		others = left[0] + ", which was"
+	case len(left) == 1:
+		others = "another node that was"
+	}
+	n.say(step, end, events, "From %s to %s %s sent requests to %s, but none to %s up and in reach.", n.time(start), history.Seconds(last), client, history.List(asked), others)
+}
+
+// reachable returns the last event before event i at which a fault on a node ended, or one between it and a client, -1 if there is none, and
+// whether such a fault was in force at event i. What the history does not show then may have been lost.
+func (n *narrator) reachable(client, node string, i int) (since int, down bool) {
+	since = -1
+	for j := range i {
+		e := n.event(j)
+		hits := e.Kind == history.Injected && e.Process == node && (e.Op == "crash" || e.Op == "stop" || e.Op == "pause")
+		if !hits && !(slices.Contains(n.f.Cuts, j) && n.between(j, client, node)) {
+			continue
+		}
+		if end := n.undone(j); end < 0 || end > i {
+			return since, true
+		} else {
+			since = max(since, end)
+		}
+	}
+	return since, false
 }
 
 // withoutRequest tells of a client whose lock refused it, or returned an error, at least twice without sending a request to a node.
@@ -80,7 +151,17 @@ func (n *narrator) withoutRequest(client string, to int) {
 	if last < 0 || asked < 0 {
 		return
 	}
-	first, end := n.after(asked, answered), n.before(to+1, answered)
+	// The client may have gone on like that after the violation, up to its next request, or fault, or until it got the lock.
+	next := n.after(max(last, to), func(e history.Event) bool {
+		return request(e) && e.By == client || e.Kind == history.Injected || e.Process == client && e.Op == history.Acquire && e.Kind == history.OK
+	})
+	if next < 0 {
+		next = len(n.f.Events)
+	}
+	first, end := n.after(asked, answered), n.before(next, answered)
+	if sent := n.event(next); request(sent) { // it may have left before the last answer
+		end = n.before(next, func(e history.Event) bool { return answered(e) && e.At <= sent.Departure() })
+	}
 	if first < 0 || end <= first || !n.long(n.event(end).At-n.event(first).At) {
 		return
 	}
@@ -186,6 +267,9 @@ func (n *narrator) alone(askers []string, from, to int) {
 		return
 	}
 	node := n.f.Meta.Nodes[0]
+	if n.mostlyInReach(askers, node, from, to) {
+		return
+	}
 	away := func(i int) {
 		if i < 0 {
 			return
@@ -206,8 +290,20 @@ func (n *narrator) alone(askers []string, from, to int) {
 	}
 }
 
-// split tells how several clients kept each other from a majority: which nodes each had at the last key that was set.
-func (n *narrator) split(from, to int) {
+// mostlyInReach reports whether a node was up, and in reach of each of some clients, for more than half of the time between two events, and at its
+// end. Then something else explains most of the wait.
+func (n *narrator) mostlyInReach(clients []string, node string, from, to int) bool {
+	wait := facts.Stretch{From: n.event(from).At, To: n.event(to).At}
+	away := append(n.f.Stretches(n.f.Outages[node]), n.f.Stretches(n.f.Pauses[node])...)
+	for _, c := range clients {
+		away = append(away, n.f.Apart(c, node)...)
+	}
+	reached := facts.Without([]facts.Stretch{wait}, facts.Merge(away))
+	return 2*facts.Length(reached) > wait.To-wait.From && reached[len(reached)-1].To == wait.To
+}
+
+// split tells how several clients kept each other from a majority: which nodes each had at the last key that was set. It reports whether they did.
+func (n *narrator) split(from, to int) bool {
 	for i := to; i > from; i-- {
 		if e := n.event(i); e.Op != history.Set || !slices.Contains(n.f.Meta.Nodes, e.Process) {
 			continue
@@ -231,7 +327,7 @@ func (n *narrator) split(from, to int) {
 				}
 			}
 			if len(processes(same)) >= n.f.Meta.Quorum() {
-				return
+				return false
 			}
 			texts = append(texts, fmt.Sprintf("%s had %s", k.Label, strings.Join(processes(same), " ")))
 			events = append(events, beginnings(same)...)
@@ -242,9 +338,10 @@ func (n *narrator) split(from, to int) {
 			if len(left) > 0 {
 				n.say(step, i, events, "The keys of %s were left from earlier attempts.", history.List(left))
 			}
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // refused says how long a client asked for the lock, and with what result.

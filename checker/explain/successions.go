@@ -66,6 +66,7 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 		manner = ", since no renewal had come in time"
 	}
 	n.expiry(expired, manner)
+	n.neverRenewed(first, expired)
 	moved()
 	for _, k := range votes {
 		n.takeover(first, k)
@@ -121,6 +122,20 @@ func (n *narrator) unrenewed(l *facts.Lease, expired []facts.Life) (told bool) {
 		told = told || len(faults) > 0
 	}
 	return told
+}
+
+// neverRenewed says that nothing renewed a lease until its keys expired, though its lock renews leases by itself, if the clock of its client is to
+// blame: a renewal is what would have helped. Faults that kept renewals away are told elsewhere.
+func (n *narrator) neverRenewed(l *facts.Lease, expired []facts.Life) {
+	if n.v.Assumption != checker.BoundedClockError || len(expired) == 0 || !n.event(l.ReturnEvent).Renews || len(n.f.Extensions[l.Label]) > 0 {
+		return
+	}
+	for _, k := range expired {
+		if since, down := n.reachable(l.Client, k.Node, k.To); k.Set != k.From || down || since > k.From || len(n.f.Pauses[l.Client]) > 0 {
+			return
+		}
+	}
+	n.say(step, expired[len(expired)-1].To, []int{l.ReturnEvent}, "Nothing had renewed %s until then, though its lock renews leases by itself.", l.Label)
 }
 
 // cutShort returns the keys of a lease that vanished too early, before its client learned of the grant, if there never was a

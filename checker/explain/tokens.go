@@ -1,6 +1,12 @@
 package explain
 
-import "lockstep/sim/history"
+import (
+	"fmt"
+	"strconv"
+
+	"lockstep/checker/facts"
+	"lockstep/sim/history"
+)
 
 // tellTokens tells how a fencing token came to be no greater than that of an earlier lease.
 func (n *narrator) tellTokens() {
@@ -27,6 +33,7 @@ func (n *narrator) tellTokens() {
 			}))
 		}
 	}
+	n.counters(a, b)
 	n.delays(a)
 	if i := n.f.HiddenCounterLost(a, b); i >= 0 {
 		n.say(step, i, nil, "%s came back with an empty disk at %s, and so without the counter of fencing tokens.", n.event(i).Process, n.time(i))
@@ -43,4 +50,22 @@ func (n *narrator) tellTokens() {
 	}
 	n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "Fence %d of %s was %s fence %d of %s, though the lease is newer.",
 		b.Fence, b.Label, relation, a.Fence, a.Label)
+}
+
+// counters tells of a client that set the counter of fencing tokens back between two leases, and of leases that were given another number than
+// the counter had when their key was set.
+func (n *narrator) counters(a, b *facts.Lease) {
+	if i := n.f.CounterSetBack(a, b); i >= 0 {
+		e, last := n.event(i), n.f.CounterBefore(i)
+		how := ""
+		if op := n.event(n.during(i)); op.Op == history.Release {
+			how = ", in the release of " + op.Lease
+		}
+		n.say(step, i, []int{last, n.during(i)}, "%s set the counter %s on %s back from %s to %s at %s%s.", e.By, e.Key, e.Process, n.event(last).Value, e.Value, n.time(i), how)
+	}
+	for _, l := range []*facts.Lease{a, b} {
+		if i := n.f.CountedWithKey(l); i >= 0 && n.event(i).Value != strconv.FormatInt(l.Fence, 10) {
+			n.say(step, i, []int{l.ReturnEvent}, "When the key of %s was set at %s, the counter %s became %s, but %s was given fence %s.", l.Label, n.time(i), n.event(i).Key, n.event(i).Value, l.Client, fmt.Sprint(l.Fence))
+		}
+	}
 }

@@ -38,6 +38,15 @@ func When(readings []history.Clock, want time.Duration) time.Duration {
 	return t
 }
 
+// Reading returns what a steady clock showed at an instant, according to its readings, which are in order. Without readings, it is right.
+func Reading(readings []history.Clock, t time.Duration) time.Duration {
+	next := sort.Search(len(readings), func(i int) bool { return readings[i].Since > t })
+	if next == 0 {
+		return t
+	}
+	return readings[next-1].Reading(t)
+}
+
 // Later returns t+d, or [history.NoEnd] if that is out of range.
 func Later(t, d time.Duration) time.Duration {
 	if d > history.NoEnd-t {

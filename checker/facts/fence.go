@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"slices"
+	"strconv"
 	"time"
 
 	"lockstep/sim/history"
@@ -37,6 +39,56 @@ func (f *Facts) HiddenCounterLost(a, b *Lease) int {
 	for i := a.GrantEvent; i < b.GrantEvent; i++ {
 		if r, ok := f.Events[i].Fault().(history.Restart); ok && r.Process == node && r.Empty {
 			return i
+		}
+	}
+	return -1
+}
+
+// CounterBefore returns the last change before event i of the counter that event i changed, by which it had a value; -1 if there is none.
+func (f *Facts) CounterBefore(i int) int {
+	e := f.Events[i]
+	for _, j := range slices.Backward(f.Fences[e.Process]) {
+		if o := f.Events[j]; j < i && o.Key == e.Key {
+			if o.Op != history.Set && o.Op != history.Over {
+				return -1
+			}
+			return j
+		}
+	}
+	return -1
+}
+
+// CounterSetBack returns the last event, from the grant of one lease to that of another, by which a client gave a counter of fencing tokens a
+// lower value than it had; -1 if there is none.
+func (f *Facts) CounterSetBack(a, b *Lease) int {
+	found := -1
+	for _, events := range f.Fences {
+		for _, i := range events {
+			e := f.Events[i]
+			if f.hidden || i < a.GrantEvent || i > b.ReturnEvent || e.Op != history.Over || e.Lease != "" || f.Servers[e.By] {
+				continue
+			}
+			now, err := strconv.ParseInt(e.Value, 10, 64)
+			if j := f.CounterBefore(i); j >= 0 && err == nil {
+				if had, err := strconv.ParseInt(f.Events[j].Value, 10, 64); err == nil && now < had {
+					found = max(found, i)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// CountedWithKey returns the event by which the command that set the key of a lease on a node also gave a counter of fencing tokens there a value;
+// -1 if there is none.
+func (f *Facts) CountedWithKey(l *Lease) int {
+	for _, n := range slices.Backward(f.LivesOf[l.Label]) {
+		k := f.Lives[n]
+		set := f.Events[k.From]
+		for _, i := range f.Fences[k.Node] {
+			if e := f.Events[i]; !f.hidden && e.Lease == "" && k.From < l.ReturnEvent && e.By == l.Client && e.At == set.At && e.Sent == set.Sent && (e.Op == history.Set || e.Op == history.Over) {
+				return i
+			}
 		}
 	}
 	return -1

@@ -322,3 +322,23 @@ func (f *Facts) Votes(l *Lease) []int {
 func (f *Facts) cutShort(k Life) bool {
 	return f.Early(k) || k.To < len(f.Events) && f.Events[f.Cause(k)].Op == history.Lose
 }
+
+// Margin returns by how much a lease was to end, when its Acquire returned, before the first of its keys that were there then would expire, if the
+// clocks of its client and of the node run alike. Redlock leaves a hundredth of the TTL and 2 ms for the drift of clocks; enough reports whether
+// it was as much as that hundredth. ok is false if the history does not show it.
+func (f *Facts) Margin(l *Lease) (margin time.Duration, enough, ok bool) {
+	got := f.Events[l.ReturnEvent]
+	if got.Op != history.Acquire || got.Until == history.NoEnd || l.InvokeEvent < 0 {
+		return 0, false, false
+	}
+	for _, n := range f.LivesOf[l.Label] {
+		k := f.Lives[n]
+		if k.From > l.ReturnEvent || k.To < l.ReturnEvent || f.Events[k.From].By != l.Client || f.Passing[k.Key] || k.Promise == history.NoEnd {
+			continue
+		}
+		if left := Reading(f.Clocks[l.Client], f.At(k.From)) + k.Promise - got.Until; !ok || left < margin {
+			margin, ok = left, true
+		}
+	}
+	return margin, margin >= f.TTL(f.Events[l.InvokeEvent])/100, ok
+}
