@@ -1563,6 +1563,27 @@ func TestExplain(t *testing.T) {
 			Fence 33 of c2#1 was the same as fence 33 of c1#1, though the lease is newer.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
+		{name: "a counter that a release sets back, and a number that was read too late", property: checker.Tokens, change: fences(map[string]int64{"c1#1": 2, "c2#1": 1}), story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.004   n1 set 1 key=lock:fence by=c1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 invoke release c1#1
+			1.001   n1 over 0 key=lock:fence by=c1
+			1.001   n1 delete c1#1
+			1.002   c1 ok release c1#1
+			4       c2 invoke acquire
+			4.001   n1 set c2#1
+			4.001   n1 over 1 key=lock:fence by=c2
+			4.002   c2 ok acquire c2#1 until=14`, events: []int{3, 11},
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s with fence 2, valid until 10.000s by its own clock.
+			When the key of c1#1 was set at 0.004s, the counter lock:fence became 1, but c1 was given fence 2.
+			c1 set the counter lock:fence on n1 back from 1 to 0 at 1.001s, in the release of c1#1.
+			c2 was granted c2#1 on n1 at 4.001s with fence 1, valid until 14.000s by its own clock.
+			Fence 1 of c2#1 was less than fence 2 of c1#1, though the lease is newer.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "a token that was given twice, from a counter that the history does not show", property: checker.Tokens, broken: checker.DurableNodes, change: fences(map[string]int64{"c1#1": 33, "c2#1": 33}), story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1

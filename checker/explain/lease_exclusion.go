@@ -70,19 +70,15 @@ func (n *narrator) tellOverlap() {
 	n.writesBetween(late.ReturnEvent, held, late)
 }
 
-// margin says that a lease on a majority of nodes left less for the drift of clocks than Redlock does, if a clock is to blame.
+// margin says that a lease on a majority of nodes left something for the drift of clocks, but less than Redlock does, if a clock is to blame.
 func (n *narrator) margin(l *facts.Lease) {
 	margin, enough, ok := n.f.Margin(l)
-	if n.v.Assumption != checker.BoundedClockError || n.f.Meta.Quorum() < 2 || !ok || enough || n.event(l.ReturnEvent).Renews {
+	if n.v.Assumption != checker.BoundedClockError || n.f.Meta.Quorum() < 2 || !ok || enough || margin < time.Millisecond || n.event(l.ReturnEvent).Renews {
 		return
 	}
 	first := slices.MinFunc(n.votes(l), func(a, b facts.Life) int { return a.From - b.From })
-	earlier := fmt.Sprintf("only %s before", history.FormatDuration(margin.Round(time.Millisecond)))
-	if margin.Round(time.Millisecond) <= 0 {
-		earlier = "no earlier than"
-	}
-	n.say(step, l.ReturnEvent, []int{l.InvokeEvent, first.From}, "By its clock %s was to end %s its first key, which had been set at %s with a TTL of %s: %s left no more for the drift of clocks.",
-		l.Label, earlier, n.time(first.From), rounded(first.Promise), l.Client)
+	n.say(step, l.ReturnEvent, []int{l.InvokeEvent, first.From}, "By its clock %s was to end only %s before its first key, which had been set at %s with a TTL of %s: %s left no more for the drift of clocks.",
+		l.Label, history.FormatDuration(margin.Round(time.Millisecond)), n.time(first.From), rounded(first.Promise), l.Client)
 }
 
 // ending says what ended a hold, and returns the events that show it.

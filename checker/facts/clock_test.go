@@ -32,3 +32,16 @@ func TestWhen(t *testing.T) {
 		}
 	}
 }
+
+func TestReading(t *testing.T) {
+	const second = time.Second
+	slow := []history.Clock{{Since: 0, Steady: 0}, {Since: 2 * second, Steady: 2 * second, PPM: -500000}}
+	for _, c := range []struct {
+		readings []history.Clock
+		at, want time.Duration
+	}{{nil, 3 * second, 3 * second}, {slow, second, second}, {slow, 6 * second, 4 * second}, {slow[1:], second, second}} {
+		if got := Reading(c.readings, c.at); got != c.want {
+			t.Errorf("at %s the clock showed %s, want %s", c.at, got, c.want)
+		}
+	}
+}

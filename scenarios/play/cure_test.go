@@ -27,6 +27,9 @@ func TestCures(t *testing.T) {
 		if e := r.Expectation(c.property); e.Status != checker.OK {
 			t.Errorf("in %s %s is %s", c.shownBy, c.property, e.Status)
 		}
+		if c.shows != nil {
+			continue // TestSeenCures, and the tests of promises
+		}
 		in := c.scenarios
 		if len(in) == 0 {
 			in = []string{name}
@@ -51,10 +54,16 @@ func TestCures(t *testing.T) {
 			}
 		}
 	}
-	h := &history.History{Events: []history.Event{{Kind: history.State, Op: history.Delete}}}
-	v := checker.Violation{Property: checker.NoLostVote, Events: []int{0}}
+	h := &history.History{Events: []history.Event{
+		{At: 2 * time.Second, Kind: history.State, Op: history.Set, Process: "n1", Key: "lock"},
+		{At: 3 * time.Second, Kind: history.State, Op: history.Delete, Process: "n1", Key: "lock", Sent: time.Second},
+	}}
+	v := checker.Violation{Property: checker.NoLostVote, Events: []int{0, 1}}
 	if got := cureFor(h, v, "extend-other-ttl"); !strings.Contains(got, "so that a late request cannot delete the key") {
-		t.Errorf("a key that was deleted has the cure: %s", got)
+		t.Errorf("a key that was deleted by a late request has the cure: %s", got)
+	}
+	if h.Events[1].Sent = 0; cureFor(h, v, "extend-other-ttl") != "" {
+		t.Errorf("a key that was deleted in time has the cure: %s", cureFor(h, v, "extend-other-ttl"))
 	}
 	h = &history.History{Events: []history.Event{
 		{Kind: history.Invoke, Process: "c1", Op: history.Acquire}, {Kind: history.Fail, Process: "c1", Op: history.Acquire, At: time.Second},
@@ -88,6 +97,38 @@ func TestSeenCures(t *testing.T) {
 	granted := func(until time.Duration) history.Event {
 		return history.Event{At: 5 * second, Kind: history.OK, Process: "c1", Op: history.Acquire, ID: 1, Lease: "c1#1", Until: until}
 	}
+	restart := history.Event{At: 2 * second, Kind: history.Injected, Op: "restart", Process: "n1"}
+	short := history.Event{Kind: history.Invoke, Process: "c1", Op: history.Acquire, ID: 1, TTL: 2 * second}
+	// Two leases with these fences, and the values that a counter got by the commands that set their keys.
+	tokens := func(first, second string, a, b int64) (events []history.Event) {
+		for i, c := range []struct {
+			client, value string
+			fence         int64
+		}{{"c1", first, a}, {"c2", second, b}} {
+			at := time.Duration(1+2*i) * time.Second
+			label := c.client + "#1"
+			set := history.Event{At: at, Kind: history.State, Op: history.Set, Process: "n1", By: c.client, Key: "lock", Lease: label, Until: at + 10*time.Second}
+			events = append(events, history.Event{At: at, Kind: history.Invoke, Process: c.client, Op: history.Acquire, ID: 1}, set)
+			if c.value != "" {
+				counter := set
+				counter.Key, counter.Lease, counter.Until, counter.Value = "lock:fence", "", history.NoEnd, c.value
+				if i > 0 {
+					counter.Op = history.Over
+				}
+				events = append(events, counter)
+			}
+			events = append(events, history.Event{At: at, Kind: history.OK, Process: c.client, Op: history.Acquire, ID: 1, Lease: label, Fence: c.fence, Until: at + 10*time.Second},
+				history.Event{At: at, Kind: history.State, Op: history.Delete, Process: "n1", By: c.client, Key: "lock", Owner: label})
+		}
+		return events[:len(events)-1]
+	}
+	extended := func(kind history.Kind, until time.Duration) []history.Event {
+		return []history.Event{invoke, {Kind: history.State, Op: history.Set, Process: "n1", By: "c1", Key: "lock", Lease: "c1#1", Until: 10 * second},
+			{Kind: history.OK, Process: "c1", Op: history.Acquire, ID: 1, Lease: "c1#1", Until: 10 * second},
+			{Kind: history.Invoke, Process: "c1", Op: history.Extend, ID: 2, Lease: "c1#1", TTL: 3 * second},
+			{Kind: history.State, Op: history.Retime, Process: "n1", By: "c1", Key: "lock", Owner: "c1#1", Until: 3 * second},
+			{Kind: kind, Process: "c1", Op: history.Extend, ID: 2, Lease: "c1#1", Until: until}}
+	}
 	for _, c := range []struct {
 		name     string
 		property checker.Property
@@ -116,6 +157,28 @@ func TestSeenCures(t *testing.T) {
 			[]history.Event{invoke, state(second, history.Set, "lock", 11*second), granted(history.NoEnd)}, "let Until return a time"},
 		{"a lease without an end, like its key", checker.ResourceExclusion, "slow-link",
 			[]history.Event{invoke, state(second, history.Set, "lock", history.NoEnd), granted(history.NoEnd)}, ""},
+		{"a restart after which only EVALSHA is sent", checker.FaultTolerance, "crash-restart-scripts",
+			[]history.Event{restart, request(3*second, "EVALSHA abc 1 lock x")}, "send EVAL when EVALSHA is answered NOSCRIPT"},
+		{"a restart after which EVAL is sent, too", checker.FaultTolerance, "crash-restart-scripts",
+			[]history.Event{restart, request(3*second, "EVALSHA abc 1 lock x"), request(4*second, "EVAL 1 lock x")}, ""},
+		{"a restart after which nothing is sent", checker.FaultTolerance, "crash-restart-scripts", []history.Event{restart, invoke}, ""},
+		{"a key with the TTL of another acquire", checker.FaultTolerance, "two-ttls",
+			[]history.Event{short, state(second, history.Set, "lock", 11*second), {At: 2 * second, Kind: history.Invoke, Process: "c2", Op: history.Acquire, ID: 1}}, "set the key with the TTL of this acquire"},
+		{"a key with the TTL of this acquire", checker.FaultTolerance, "two-ttls",
+			[]history.Event{short, state(second, history.Set, "lock", 3*second), {At: 2 * second, Kind: history.Invoke, Process: "c2", Op: history.Acquire, ID: 1}}, ""},
+		{"a lease that its client outlived, in a scenario about slow replies", checker.ResourceExclusion, "pause-in-acquire",
+			[]history.Event{invoke, state(4*second, history.Set, "lock", 14*second), granted(10 * second)}, ""},
+		{"a lease that ends in time, in a scenario about wall clocks", checker.ResourceExclusion, "client-clock-jump",
+			[]history.Event{invoke, state(4*second, history.Set, "lock", 14*second), granted(10 * second)}, ""},
+		{"a key that got another TTL, in a scenario about wall clocks", checker.LeaseExclusion, "client-clock-jump",
+			[]history.Event{invoke, state(4*second, history.Set, "lock", 6*second), {At: 6 * second, Kind: history.State, Op: history.Expire, Process: "n1", Key: "lock", Owner: "c1#1"}, granted(10 * second)}, "count the lease by Env.Clock, which is steady"},
+		{"a counter that counts with the key", checker.Tokens, "pause-fenced", tokens("1", "2", 1, 1), "let the script that sets the key"},
+		{"a counter that is set back", checker.Tokens, "pause-fenced", tokens("2", "1", 2, 1), "never set the counter of fencing tokens back"},
+		{"a counter in a command of its own", checker.Tokens, "pause-fenced", tokens("", "", 2, 1), "draw fencing tokens from one counter"},
+		{"a counter that is kept as advised", checker.Tokens, "pause-fenced", tokens("1", "2", 1, 2), ""},
+		{"an extension that was answered, with a later end than its key", checker.NoLostVote, "extend-other-ttl", extended(history.OK, 10*second), "after an extension, let Until return its end"},
+		{"an extension that was not answered", checker.NoLostVote, "extend-other-ttl", extended(history.Info, 0), "while an extension is unanswered"},
+		{"an extension that was answered, with the end of its key", checker.NoLostVote, "extend-other-ttl", extended(history.OK, 3*second), ""},
 		{"what two overlapping leases did to the resource", checker.ResourceExclusion, "extend-late", nil, "an extension must not recreate an expired key"},
 	} {
 		h := &history.History{Meta: history.Meta{Nodes: []string{"n1"}, TTL: 10 * second}, Events: c.events}
@@ -125,12 +188,26 @@ func TestSeenCures(t *testing.T) {
 		v := checker.Violation{Property: c.property, Assumption: checker.None}
 		if n := len(c.events); n > 0 {
 			v.Events = []int{n - 1}
+			if c.property == checker.NoLostVote {
+				v.Events = []int{n - 2} // what the extension did
+			}
+			if c.property == checker.Tokens {
+				v.Events = nil
+				for i, e := range c.events {
+					if e.Kind == history.OK {
+						v.Events = append(v.Events, i)
+					}
+				}
+			}
 		}
 		if got := cureFor(h, v, c.scenario); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 	for _, c := range seen {
+		if c.shownBy == "" {
+			t.Errorf("nothing shows that %q helps", c.advice)
+		}
 		name, id, _ := strings.Cut(c.shownBy, "/")
 		s, err := script.Find(name)
 		if err != nil {
