@@ -125,13 +125,13 @@ func (n *narrator) unrenewed(l *facts.Lease, expired []facts.Life) (told bool) {
 }
 
 // neverRenewed says that nothing renewed a lease until its keys expired, though its lock renews leases by itself, if the clock of its client is to
-// blame: a renewal is what would have helped. Faults that kept renewals away are told elsewhere.
+// blame: a renewal is what would have helped. Faults that kept renewals away are told elsewhere, and a key that had less than its TTL is another matter.
 func (n *narrator) neverRenewed(l *facts.Lease, expired []facts.Life) {
 	if n.v.Assumption != checker.BoundedClockError || len(expired) == 0 || !n.event(l.ReturnEvent).Renews || len(n.f.Extensions[l.Label]) > 0 {
 		return
 	}
 	for _, k := range expired {
-		if since, down := n.reachable(l.Client, k.Node, k.To); k.Set != k.From || down || since > k.From || len(n.f.Pauses[l.Client]) > 0 {
+		if since, down := n.reachable(l.Client, k.Node, k.To); k.Set != k.From || k.Promise < n.f.Meta.TTL*9/10 || down || since > k.From || len(n.f.Pauses[l.Client]) > 0 {
 			return
 		}
 	}
