@@ -21,8 +21,8 @@ const (
 	// Once has each client acquire the lock once and work for three tenths of the TTL. Its TTL of 10 s is longer than the timeouts of
 	// the client library: a late reply is noticed while the lease lasts.
 	Once Workload = "once"
-	// Again has each client acquire the lock twice, with a TTL longer than the timeouts of the client library. It is for messages of one
-	// lease that arrive during the next one of the same client, and for what a client remembers of a fault.
+	// Again has each client acquire the lock twice, and work for four tenths of the TTL, which is longer than the timeouts of the client
+	// library. It is for messages of one lease that arrive during the next one of the same client, and for what a client remembers of a fault.
 	Again Workload = "again"
 	// Short has each client acquire the lock twice, too, and try often. Its TTL of 1.5 s is shorter than the timeouts of the client
 	// library, and not a whole number of seconds. It is for attempts that leave something behind for the next one, and for locks
@@ -101,6 +101,8 @@ func (w Workload) times() int {
 // usual is how long a client works under its lease, unless the shape says otherwise.
 func (w Workload) usual(ttl time.Duration) time.Duration {
 	switch w {
+	case Again: // so long that what arrives a TTL late arrives in the middle of the next lease
+		return 4 * ttl / 10
 	case Late, Beyond:
 		return 12 * ttl / 10
 	case Resize:
