@@ -155,13 +155,20 @@ regressed; 3 if the input is bad, and nothing is added.`,
 			if err := f.checkVersion(c); err != nil {
 				return err
 			}
-			inputs, done, err := open(c, args)
-			defer done()
+			if err := ledger.CheckLabels(f.tonight(c), f.version); err != nil {
+				return visible(err)
+			}
+			if info, err := os.Stat(f.file); err == nil && info.Size() > 0 { // what is wrong with it is said before the searches have ended
+				if err := f.with(c.Context(), false, func(*ledger.Ledger) error { return nil }); err != nil {
+					return err
+				}
+			}
+			batch, err := read(c, args)
 			if err != nil {
 				return visible(err)
 			}
 			return f.with(c.Context(), true, func(l *ledger.Ledger) error {
-				n, err := l.Add(c.Context(), f.tonight(c), f.version, inputs)
+				n, err := l.Add(c.Context(), f.tonight(c), f.version, batch)
 				if err != nil {
 					return err
 				}
@@ -173,7 +180,26 @@ regressed; 3 if the input is bad, and nothing is added.`,
 	return c
 }
 
-// open opens the inputs, before anything is changed.
+// read reads the inputs, before anything is changed. It gives up when the command is interrupted, also where it waits for somebody to write.
+func read(c *cobra.Command, args []string) (batch ledger.Batch, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		inputs, shut, e := open(c, args)
+		defer shut()
+		if err = e; err == nil {
+			batch, err = ledger.Read(inputs)
+		}
+	}()
+	select {
+	case <-done:
+		return batch, err
+	case <-c.Context().Done():
+		return nil, c.Context().Err()
+	}
+}
+
+// open opens the inputs.
 func open(c *cobra.Command, args []string) (all []ledger.Input, done func(), err error) {
 	var opened []*os.File
 	done = func() {

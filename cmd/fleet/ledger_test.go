@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +33,9 @@ func TestLedgerStatus(t *testing.T) {
 		{"", "list", exitInput, "there is no ledger; make it with lockstep ledger add FILE, or name another file with --ledger"},
 		{"", "add", exitInput, "add takes at least one FILE"},
 		{"", "add -", exitInput, "standard input: it is empty"},
+		{"", "add /dev/null", exitInput, "/dev/null: it is empty"},
+		{oneFound, "add - --night " + strings.Repeat("x", 9999), exitInput, " … x"},
+		{"", "list", exitInput, "there is no ledger"},
 		{"", "add - -", exitInput, "- (standard input) may be given only once"},
 		{"", "add none.json", exitInput, "no such file"},
 		{"", "ad", exitInput, `unknown command "ad"`},
@@ -72,6 +77,27 @@ func TestLedgerStatus(t *testing.T) {
 		}
 	}
 	if page, err := os.ReadFile(filepath.Join(site, "index.html")); err != nil || !strings.Contains(string(page), "panic: no") {
+		t.Error(err)
+	}
+}
+
+// An interrupted command does not wait for the searches whose results it reads, and leaves no ledger.
+func TestLedgerInterrupted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "l.db")
+	ctx, cancel := context.WithCancel(t.Context())
+	root := newRoot()
+	in, to := io.Pipe()
+	defer to.Close()
+	root.SetIn(in)
+	root.SetArgs([]string{"ledger", "--ledger", file, "add", "-"})
+	go func() {
+		io.WriteString(to, noneFound)
+		cancel()
+	}()
+	if err := root.ExecuteContext(ctx); err == nil || err.Error() != context.Canceled.Error() {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Error(err)
 	}
 }

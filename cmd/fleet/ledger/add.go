@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lockstep/reports"
 )
 
 // An Input is a file to add, or a stream.
@@ -25,21 +27,53 @@ var errOdd = errors.New("it must be one line of 1 to 100 bytes, with no space at
 
 func checkLabel(flag, s string) error {
 	if s == "" || len(s) > 100 || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.TrimSpace(s) != s {
-		return fmt.Errorf("--%s %q: %w", flag, s, errOdd)
+		return fmt.Errorf("--%s %q: %w", flag, reports.Shorten(s, 100), errOdd)
 	}
 	return nil
 }
 
-// Add adds what searches have printed to a night, all of it or, if there is an error, nothing. What was added before is not added again.
-// The version is that of the locks; if it is empty, it is what version --json says in the inputs before the search, if that is there.
-func (l *Ledger) Add(ctx context.Context, night, version string, inputs []Input) (*Night, error) {
-	if err := checkLabel("night", night); err != nil {
-		return nil, err
+// CheckLabels returns an error if a night or a version cannot have this label. No version is one.
+func CheckLabels(night, version string) error {
+	err := checkLabel("night", night)
+	if err == nil && version != "" {
+		err = checkLabel("version", version)
 	}
-	if version != "" {
-		if err := checkLabel("version", version); err != nil {
+	return err
+}
+
+// A Batch is what searches have printed, in its order.
+type Batch []func(*book) error
+
+// Read reads and checks inputs. That may take as long as the searches that print them.
+func Read(inputs []Input) (Batch, error) {
+	var all Batch
+	any := false
+	for _, in := range inputs {
+		err := read(in.Name, in, func(p *printed) error {
+			any = true
+			all = append(all, func(b *book) error { return b.search(p) })
+			return nil
+		}, func(modules []module) {
+			all = append(all, func(b *book) error {
+				b.modules = modules
+				return nil
+			})
+		})
+		if err != nil {
 			return nil, err
 		}
+	}
+	if !any {
+		return nil, fmt.Errorf("%s: there is no search in it; it must have a line of lockstep explore --json for each search", inputs[0].Name)
+	}
+	return all, nil
+}
+
+// Add adds what searches have printed to a night, all of it or, if there is an error, nothing. What was added before is not added again.
+// The version is that of the locks; if it is empty, it is what version --json says in the inputs before the search, if that is there.
+func (l *Ledger) Add(ctx context.Context, night, version string, batch Batch) (*Night, error) {
+	if err := CheckLabels(night, version); err != nil {
+		return nil, err
 	}
 	var result *Night
 	err := l.write(ctx, func(tx *sql.Tx) (err error) {
@@ -47,13 +81,10 @@ func (l *Ledger) Add(ctx context.Context, night, version string, inputs []Input)
 		if b.night, err = b.nightOf(night); err != nil {
 			return err
 		}
-		for _, in := range inputs {
-			if err := read(in.Name, in, b.search, b.know); err != nil {
+		for _, add := range batch {
+			if err := add(b); err != nil {
 				return err
 			}
-		}
-		if !b.any {
-			return fmt.Errorf("%s: there is no search in it; it must have a line of lockstep explore --json for each search", inputs[0].Name)
 		}
 		result, err = b.settle()
 		return err
@@ -68,7 +99,6 @@ type book struct {
 	night   int64
 	version string // of all locks; empty if modules says it
 	modules []module
-	any     bool
 }
 
 // nightOf returns the number of a night, which it makes if it is new.
@@ -79,8 +109,6 @@ func (b *book) nightOf(label string) (id int64, err error) {
 	err = b.tx.QueryRowContext(b.ctx, "SELECT id FROM nights WHERE label = ?", label).Scan(&id)
 	return id, err
 }
-
-func (b *book) know(modules []module) { b.modules = modules }
 
 // versions returns the version of a lock, and that of Lockstep; empty if unknown.
 func (b *book) versions(lock string) (version, build string) {
@@ -134,7 +162,6 @@ func (b *book) insert(v *visit, digest []byte) (int64, error) {
 
 // search adds a search, and what it found.
 func (b *book) search(p *printed) error {
-	b.any = true
 	v := p.visit()
 	v.version, v.build = b.versions(p.Lock)
 	visit, err := b.insert(v, p.digest(v.version, v.build))
@@ -327,7 +354,7 @@ func visitsOf(ctx context.Context, q querier, lock string) ([]*visit, error) {
 		}
 		var k look
 		if err := json.Unmarshal(text, &k); err != nil {
-			return nil, fmt.Errorf("visit %d: %w", v.id, err)
+			return nil, damaged{fmt.Sprintf("what search %d did cannot be read", v.id)}
 		}
 		v.workload, v.seed, v.ttl, v.calm = k.Workload, k.Seed, k.TTL, k.Calm
 		v.bound, v.boundKinds, v.boundWhole = k.Bound, k.BoundKinds, k.BoundWhole
@@ -406,6 +433,9 @@ func judgeAll(ctx context.Context, q querier, lock string, visits []*visit, each
 				return err
 			}
 			now = findings[finding]
+		}
+		if byID[visit] == nil || s.what <= Silent || int(s.what) >= len(outcomes) {
+			return damaged{fmt.Sprintf("what search %d made of finding %d cannot be read", visit, finding)}
 		}
 		if _, ok := lists[kinds]; !ok && kinds != "" {
 			lists[kinds] = strings.Split(kinds, ",")

@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"lockstep/reports"
 )
 
 // A Finding is one way in which a lock fails.
@@ -99,6 +102,9 @@ func list(ctx context.Context, q querier, prefix string, pages bool) ([]*Finding
 			&f.First, &f.Last, &f.Judged, &f.first, &f.Nights, &f.Size, &f.Token, &f.Scenario, &f.Story); err != nil {
 			return nil, err
 		}
+		if err := f.check(); err != nil {
+			return nil, err
+		}
 		if f.State = f.was; closed {
 			f.State = Closed
 		}
@@ -108,6 +114,22 @@ func list(ctx context.Context, q querier, prefix string, pages bool) ([]*Finding
 		return slices.Index(States(), a.State) - slices.Index(States(), b.State)
 	})
 	return all, rows.Err()
+}
+
+// id is what an ID looks like: see nameOf. It becomes the name of a file.
+var id = regexp.MustCompile(`^[0-9a-f]{12}$`)
+
+// check returns an error if the row of a finding is none that this program writes.
+func (f *Finding) check() error {
+	switch {
+	case !id.MatchString(f.ID):
+		return damaged{fmt.Sprintf("a finding has the ID %q", reports.Shorten(f.ID, longestName))}
+	case !slices.Contains(States(), f.was):
+		return damaged{fmt.Sprintf("finding %s has the state %q", f.ID, reports.Shorten(string(f.was), longestName))}
+	case f.Token != "" && !token.MatchString(f.Token):
+		return damaged{fmt.Sprintf("finding %s has a token that no search has printed", f.ID)}
+	}
+	return nil
 }
 
 // find returns the finding whose name begins so.

@@ -36,9 +36,9 @@ const (
 	Unclear                // it was replayed, and proves nothing: a fault had no effect, or it could not be played
 )
 
-func (o Outcome) String() string {
-	return [...]string{"not looked for", "not found", "found", "replayed, fails", "replayed, passes", "replayed, proves nothing"}[o]
-}
+var outcomes = [...]string{"not looked for", "not found", "found", "replayed, fails", "replayed, passes", "replayed, proves nothing"}
+
+func (o Outcome) String() string { return outcomes[o] }
 
 // failing is a property with the assumption that is to blame for its violation.
 type failing struct{ property, assumption string }

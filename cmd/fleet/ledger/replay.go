@@ -189,13 +189,8 @@ func (r Replayed) String() string {
 // Replay replays findings while there is time for more, calls each with each outcome, and records them all at the end as part of a night.
 // It stops when ctx ends, and keeps what it has.
 func (l *Ledger) Replay(ctx context.Context, night, version string, p *Program, findings []*Finding, more func() bool, each func(Replayed)) (*Night, error) {
-	if err := checkLabel("night", night); err != nil {
+	if err := CheckLabels(night, version); err != nil {
 		return nil, err
-	}
-	if version != "" {
-		if err := checkLabel("version", version); err != nil {
-			return nil, err
-		}
 	}
 	var all []Replayed
 	for _, f := range findings {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -197,21 +198,34 @@ func (l *Ledger) write(ctx context.Context, change func(*sql.Tx) error) error {
 	return l.told(tx.Commit())
 }
 
-// told puts an error of SQLite into words that say what is required. Other errors stay as they are.
+// damaged is an error about a value that this program does not write. The file may come from anywhere, such as the cache of a CI server.
+type damaged struct{ what string }
+
+func (d damaged) Error() string { return d.what }
+
+// told puts an error of SQLite, or about a value in it, into words that say what is required. Other errors stay as they are.
 func (l *Ledger) told(err error) error {
+	if d, ok := errors.AsType[damaged](err); ok {
+		return fmt.Errorf("%s: the ledger is damaged: %s; use a copy", l.file, d.what)
+	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
+		if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error") { // which has no type
+			return l.told(damaged{"a value has the wrong type"})
+		}
 		return err
 	}
 	say := map[int]string{
-		sqlite3.SQLITE_NOTADB:   notLedger,
-		sqlite3.SQLITE_CORRUPT:  "the database is damaged; use a copy, or what the sqlite3 program can recover",
-		sqlite3.SQLITE_FULL:     "the disk is full, and nothing was changed; it must have room for the ledger",
-		sqlite3.SQLITE_READONLY: "it is read-only, and nothing was changed; the file and its directory must be writable",
-		sqlite3.SQLITE_CANTOPEN: "it cannot be opened; its directory must exist, and be writable",
-		sqlite3.SQLITE_IOERR:    "it cannot be read or written, and nothing was changed; the disk must work, and have room",
-		sqlite3.SQLITE_PERM:     "it cannot be opened; the file must be readable",
-		sqlite3.SQLITE_BUSY:     fmt.Sprintf("another process has been writing to it for %v, and nothing was changed; try again when it is done", patience),
+		sqlite3.SQLITE_NOTADB:     notLedger,
+		sqlite3.SQLITE_CORRUPT:    "the database is damaged; use a copy, or what the sqlite3 program can recover",
+		sqlite3.SQLITE_CONSTRAINT: "the ledger is damaged: a value does not agree with the others; use a copy",
+		sqlite3.SQLITE_ERROR:      "the ledger is damaged: a table or a column is missing; use a copy",
+		sqlite3.SQLITE_FULL:       "the disk is full, and nothing was changed; it must have room for the ledger",
+		sqlite3.SQLITE_READONLY:   "it is read-only, and nothing was changed; the file and its directory must be writable",
+		sqlite3.SQLITE_CANTOPEN:   "it cannot be opened; its directory must exist, and be writable",
+		sqlite3.SQLITE_IOERR:      "it cannot be read or written, and nothing was changed; the disk must work, and have room",
+		sqlite3.SQLITE_PERM:       "it cannot be opened; the file must be readable",
+		sqlite3.SQLITE_BUSY:       fmt.Sprintf("another process has been writing to it for %v, and nothing was changed; try again when it is done", patience),
 	}[e.Code()&0xff]
 	if say == "" {
 		return fmt.Errorf("%s: %w", l.file, err)
