@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"lockstep/cmd/fleet/ledger"
 	"lockstep/reports"
+	"lockstep/reports/sites"
 	"lockstep/scenarios/files"
 )
 
@@ -428,15 +428,15 @@ func (f *ledgerFlags) page() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := files.MakeDir(dir); err != nil {
-					return fmt.Errorf("--out: %w", err)
+				site, err := sites.Open(dir, "lockstep ledger page", ledger.Mark)
+				if err != nil {
+					return err
 				}
-				for name, text := range p.All() {
-					if err := files.Write(c.Context(), filepath.Join(dir, name), text); err != nil {
-						return err
-					}
+				defer site.Close()
+				if err := site.Write(c.Context(), p.Files()); err != nil {
+					return err
 				}
-				fmt.Fprintf(out(c), "%s\n", reports.Visible(filepath.Join(dir, ledger.IndexName)))
+				fmt.Fprintf(out(c), "%s\n", reports.Visible(site.Index()))
 				return nil
 			})
 		},

@@ -65,6 +65,8 @@ func TestLedgerStatus(t *testing.T) {
 		{"", "replay --lockstep none", exitInput, "it must be the program lockstep"},
 		{"", "page", exitInput, "--out: it must name the directory"},
 		{"", "page --out " + site, 0, filepath.Join(site, "index.html")},
+		{"", "page --out " + site, 0, filepath.Join(site, "index.html")},
+		{"", "page --out " + dir, exitInput, "that is not from lockstep ledger page; name an empty directory, or a new one"},
 	} {
 		args := strings.Fields(strings.ReplaceAll(step.args, "ID", id))
 		got, code := call(t, step.stdin, append([]string{"--ledger", file}, args...)...)

@@ -15,6 +15,7 @@ import (
 	"lockstep/reports/course"
 	"lockstep/reports/debate"
 	"lockstep/reports/pictures"
+	"lockstep/reports/sites"
 	"lockstep/scenarios/play"
 )
 
@@ -56,7 +57,7 @@ DIR must be new or empty, or contain a course that lockstep course has written, 
 }
 
 func (f *runFlags) course(c *cobra.Command, live bool) error {
-	dir, err := f.site("course", courseMark)
+	dir, err := f.siteDir("course", courseMark)
 	if err != nil {
 		return err
 	}
@@ -65,15 +66,15 @@ func (f *runFlags) course(c *cobra.Command, live bool) error {
 	if err != nil {
 		return err
 	}
-	if err := dir.write(c.Context(), debate.Sealed(courseMark, files)); err != nil {
+	if err := dir.Write(c.Context(), sites.Sealed(courseMark, files)); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.OutOrStdout(), "a course of %d files: %s\n", len(files), dir.index())
+	fmt.Fprintf(c.OutOrStdout(), "a course of %d files: %s\n", len(files), dir.Index())
 	return nil
 }
 
 // courseFiles makes the runs of the slides, and returns the files of the course.
-func (f *runFlags) courseFiles(c *cobra.Command, live bool) ([]debate.File, error) {
+func (f *runFlags) courseFiles(c *cobra.Command, live bool) ([]sites.File, error) {
 	names, err := course.Runs()
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (f *runFlags) courseFiles(c *cobra.Command, live bool) ([]debate.File, erro
 		r.Picture = pictures.NewSlides(r.Facts, r.Result).Whole().Inline() // larger than that of a page
 		pages.Runs = append(pages.Runs, debate.NamedRun{Run: r, Name: outcomes[i].Name(), Command: f.again(outcomes[i])})
 	}
-	var site []debate.File
+	var site []sites.File
 	if live {
 		pages.Command += " --live"
 		if _, site, err = f.debateFiles(c, true); err != nil {
@@ -117,7 +118,7 @@ func (f *runFlags) courseFiles(c *cobra.Command, live bool) ([]debate.File, erro
 	}
 	files = append(files, vendored...)
 	for _, s := range site {
-		files = append(files, debate.File{Name: "debate/" + s.Name, Data: s.Data})
+		files = append(files, sites.File{Name: "debate/" + s.Name, Data: s.Data})
 	}
 	return files, nil
 }
@@ -161,7 +162,7 @@ func (m *labModule) remove() { os.RemoveAll(m.dir) }
 // The go command makes vendor from a go.mod that requires what Lockstep requires, and replaces Lockstep by its source. That is a path on
 // this machine, which would not exist on another. So go.mod and vendor/modules.txt are written again without it, and with only those modules
 // of which there is a package. The go command compares the two with each other, and no longer looks for any module.
-func (m *labModule) files(ctx context.Context, of []debate.File) ([]debate.File, error) {
+func (m *labModule) files(ctx context.Context, of []sites.File) ([]sites.File, error) {
 	for _, f := range of {
 		name, ok := strings.CutPrefix(f.Name, "lab/")
 		if !ok || !strings.HasSuffix(name, ".go") {
@@ -193,20 +194,20 @@ func (m *labModule) files(ctx context.Context, of []debate.File) ([]debate.File,
 }
 
 // vendored reads vendor, and writes go.mod and vendor/modules.txt anew.
-func (m *labModule) vendored() ([]debate.File, error) {
+func (m *labModule) vendored() ([]sites.File, error) {
 	list, err := os.ReadFile(filepath.Join(m.dir, "vendor", "modules.txt"))
 	if err != nil {
 		return nil, err
 	}
 	modules, mod := withoutPaths(string(list), m.version)
-	files := []debate.File{{Name: "lab/go.mod", Data: []byte(mod)}, {Name: "lab/vendor/modules.txt", Data: []byte(modules)}}
+	files := []sites.File{{Name: "lab/go.mod", Data: []byte(mod)}, {Name: "lab/vendor/modules.txt", Data: []byte(modules)}}
 	root := os.DirFS(m.dir)
 	err = fs.WalkDir(root, "vendor", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || name == "vendor/modules.txt" {
 			return err
 		}
 		data, err := fs.ReadFile(root, name)
-		files = append(files, debate.File{Name: "lab/" + name, Data: data})
+		files = append(files, sites.File{Name: "lab/" + name, Data: data})
 		return err
 	})
 	return files, err

@@ -12,6 +12,7 @@ import (
 	"lockstep/checker"
 	"lockstep/reports/debate"
 	"lockstep/reports/playground"
+	"lockstep/reports/sites"
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 )
@@ -48,7 +49,7 @@ DIR must be new or empty, or contain a site that debate has written, which is re
 }
 
 func (f *runFlags) debate(c *cobra.Command, readersPlay bool) error {
-	dir, err := f.site("debate", debate.Mark)
+	dir, err := f.siteDir("debate", debate.Mark)
 	if err != nil {
 		return err
 	}
@@ -58,16 +59,27 @@ func (f *runFlags) debate(c *cobra.Command, readersPlay bool) error {
 	if err != nil {
 		return err
 	}
-	if err := dir.write(c.Context(), files); err != nil {
+	if err := dir.Write(c.Context(), files); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.OutOrStdout(), "%d claims, %d runs with %d different traces, none of which contradicts a claim: %s\n",
-		len(d.Argument.Claims), len(d.Runs), d.Different(), dir.index())
+		len(d.Argument.Claims), len(d.Runs), d.Different(), dir.Index())
 	return nil
 }
 
+// siteDir opens the directory to which a command writes a site. What is wrong with its flags is said first.
+func (f *runFlags) siteDir(command, mark string) (*sites.Dir, error) {
+	if f.out == "" {
+		return nil, fmt.Errorf("%[1]s needs the directory to write, as in lockstep %[1]s --out %[1]s", command)
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return sites.Open(f.out, "lockstep "+command, mark)
+}
+
 // debateFiles makes the runs of the debate, and returns its files. Without an error the runs show what the claims say.
-func (f *runFlags) debateFiles(c *cobra.Command, readersPlay bool) (*debate.Debate, []debate.File, error) {
+func (f *runFlags) debateFiles(c *cobra.Command, readersPlay bool) (*debate.Debate, []sites.File, error) {
 	var err error
 	var program *playground.Program
 	if readersPlay {

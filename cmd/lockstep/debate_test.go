@@ -24,6 +24,7 @@ import (
 	"lockstep/clients"
 	"lockstep/internal/draws"
 	"lockstep/reports/debate"
+	"lockstep/reports/sites"
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 )
@@ -273,7 +274,7 @@ var (
 // well-formed address, and never loaded.
 func checkLinks(site map[string]string) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	ids, reached := map[string][]string{}, map[string]bool{"index.html": true, debate.Sums: true}
+	ids, reached := map[string][]string{}, map[string]bool{"index.html": true, sites.Sums: true}
 	for name, page := range site {
 		if path.Ext(name) != ".html" {
 			continue
@@ -424,21 +425,21 @@ func TestSiteDir(t *testing.T) {
 	for _, err := range []error{
 		os.WriteFile(outside, []byte("mine"), 0o644),
 		os.MkdirAll(sub, 0o755),
-		os.WriteFile(filepath.Join(dir, debate.Sums), []byte(debate.Mark+"0  ../outside.txt\n0  runs/old.html\n"), 0o644),
+		os.WriteFile(filepath.Join(dir, sites.Sums), []byte(debate.Mark+"0  ../outside.txt\n0  runs/old.html\n"), 0o644),
 		os.WriteFile(filepath.Join(sub, "old.html"), []byte("old"), 0o644),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	d, err := openSite(dir, "lockstep debate", debate.Mark)
+	d, err := sites.Open(dir, "lockstep debate", debate.Mark)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.write(context.Background(), []debate.File{{Name: debate.Sums, Data: []byte(debate.Mark)}, {Name: "a/index.html", Data: []byte("new")}}); err != nil {
+	if err := d.Write(context.Background(), []sites.File{{Name: sites.Sums, Data: []byte(debate.Mark)}, {Name: "a/index.html", Data: []byte("new")}}); err != nil {
 		t.Error(err)
 	}
-	if err := d.write(context.Background(), []debate.File{{Name: "../outside.txt", Data: []byte("new")}}); err == nil {
+	if err := d.Write(context.Background(), []sites.File{{Name: "../outside.txt", Data: []byte("new")}}); err == nil {
 		t.Error("a file outside was written")
 	}
 	d.Close()
@@ -450,7 +451,7 @@ func TestSiteDir(t *testing.T) {
 	}
 
 	made := filepath.Join(top, "made")
-	if d, err = openSite(made, "lockstep debate", debate.Mark); err != nil {
+	if d, err = sites.Open(made, "lockstep debate", debate.Mark); err != nil {
 		t.Fatal(err)
 	}
 	d.Close()

@@ -13,7 +13,7 @@ func TestImportsPointDown(t *testing.T) {
 	history, link, sim, wasm, workers := "lockstep/sim/history", "lockstep/sim/link", "lockstep/sim", "lockstep/sim/wasm", "lockstep/sim/workers"
 	files, script, play, search := "lockstep/scenarios/files", "lockstep/scenarios/script", "lockstep/scenarios/play", "lockstep/scenarios/search"
 	nodes, live, engine, redisserver, packagetime := "lockstep/nodes", "lockstep/nodes/live", "lockstep/nodes/engine", "lockstep/nodes/redisserver", "lockstep/nodes/packagetime"
-	facts, explain, explorer, playground := "lockstep/checker/facts", "lockstep/checker/explain", "lockstep/reports/explorer", "lockstep/reports/playground"
+	facts, explain, explorer, playground, sites := "lockstep/checker/facts", "lockstep/checker/explain", "lockstep/reports/explorer", "lockstep/reports/playground", "lockstep/reports/sites"
 	foreign, overlay := "lockstep/clients/foreign", "lockstep/sim/overlay"
 	reader, shards := "lockstep/scenarios/reader", "lockstep/scenarios/shards"
 	given, lesson, pack := "lockstep/clients/given", "lockstep/scenarios/course", "lockstep/scenarios/course/pack"
@@ -45,7 +45,8 @@ func TestImportsPointDown(t *testing.T) {
 		explorer:                     {history, facts, "lockstep/checker", explain, "lockstep/reports", docs},
 		"lockstep/reports/pictures":  {history, facts, "lockstep/checker", explain, "lockstep/reports", explorer},
 		playground:                   {explorer},
-		"lockstep/reports/debate":    {"lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", playground, claims},
+		sites:                        {files},
+		"lockstep/reports/debate":    {sites, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", playground, claims},
 		claims:                       {history, "lockstep/checker", docs, fields},
 		script:                       {history, engine, "lockstep/clients", "lockstep/checker", "lockstep/reports", files, "lockstep/scenarios/catalogue"},
 		play:                         {history, sim, wasm, workers, nodes, live, engine, redisserver, packagetime, "lockstep/clients", foreign, facts, "lockstep/checker", "lockstep/reports", explorer, script, source},
@@ -56,8 +57,8 @@ func TestImportsPointDown(t *testing.T) {
 		given:                        {"lockstep/clients", "lockstep/clients/internal/parts"},
 		lesson:                       {history, "lockstep/clients", given, "lockstep/checker", "lockstep/reports", explorer, files, fields, "lockstep/scenarios", script, play},
 		pack:                         {lesson, fields},
-		"lockstep/reports/course":    {history, "lockstep/checker", "lockstep/reports", explorer, "lockstep/reports/debate", lesson, pack},
-		"lockstep/cmd/lockstep":      {history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", playground, "lockstep/reports/course", "lockstep/scenarios", claims, reader, "lockstep/clients/libraries", files, script, play, search, shards},
+		"lockstep/reports/course":    {sites, history, "lockstep/checker", "lockstep/reports", explorer, "lockstep/reports/debate", lesson, pack},
+		"lockstep/cmd/lockstep":      {sites, history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", playground, "lockstep/reports/course", "lockstep/scenarios", claims, reader, "lockstep/clients/libraries", files, script, play, search, shards},
 
 		"lockstep/clients/internal/redlock":  {},
 		"lockstep/clients/internal/parts":    {"lockstep/clients"},

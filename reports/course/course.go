@@ -14,6 +14,7 @@ import (
 	"lockstep/reports"
 	"lockstep/reports/debate"
 	"lockstep/reports/explorer"
+	"lockstep/reports/sites"
 	"lockstep/scenarios/course"
 	"lockstep/scenarios/course/pack"
 	"lockstep/sim/history"
@@ -114,7 +115,7 @@ func (key) PerRun() int { return course.PerRun }
 
 // Files returns the pages, and the Go files of the lab and of the key, by their names below the directory of the course. The same runs give
 // the same bytes. The lab does not yet have its module; its directory is lab.
-func (c Course) Files() ([]debate.File, error) {
+func (c Course) Files() ([]sites.File, error) {
 	exercises, err := course.Exercises()
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func (c Course) Files() ([]debate.File, error) {
 	if err := slides(c.find, &b, exercises); err != nil {
 		return nil, fmt.Errorf("slides.html: %w", err)
 	}
-	files := []debate.File{{Name: "slides.html", Data: b.Bytes()}}
+	files := []sites.File{{Name: "slides.html", Data: b.Bytes()}}
 	pages, err := c.pages(keys)
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (c Course) Files() ([]debate.File, error) {
 }
 
 // pages writes the pages around the lab.
-func (c Course) pages(keys []key) ([]debate.File, error) {
+func (c Course) pages(keys []key) ([]sites.File, error) {
 	t, err := template.New("").Parse(pagesHTML)
 	if err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func (c Course) pages(keys []key) ([]debate.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []debate.File
+	var files []sites.File
 	for _, p := range []struct{ name, title string }{
 		{"index.html", "Locks on Redis: a lesson of two hours"},
 		{"browser.html", "Locks on Redis: the lab in the browser"},
@@ -175,24 +176,24 @@ func (c Course) pages(keys []key) ([]debate.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
-		files = append(files, debate.File{Name: p.name, Data: b.Bytes()})
+		files = append(files, sites.File{Name: p.name, Data: b.Bytes()})
 	}
 	return files, nil
 }
 
 // lab writes the lab, without the module.
-func (c Course) lab(keys []key) ([]debate.File, error) {
+func (c Course) lab(keys []key) ([]sites.File, error) {
 	t, err := text.New("").Funcs(text.FuncMap{"list": given, "wrap": func(s string) string { return strings.Join(reports.Wrap(s, 100), "\n") }}).Parse(labText)
 	if err != nil {
 		return nil, err
 	}
-	var files []debate.File
+	var files []sites.File
 	add := func(file, kind string, data any) error {
 		var b bytes.Buffer
 		if err := t.ExecuteTemplate(&b, kind, data); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		files = append(files, debate.File{Name: file, Data: b.Bytes()})
+		files = append(files, sites.File{Name: file, Data: b.Bytes()})
 		return nil
 	}
 	err = add("lab/README.md", "README.md", struct {
@@ -210,21 +211,21 @@ func (c Course) lab(keys []key) ([]debate.File, error) {
 		return nil, err
 	}
 	for name, data := range code {
-		files = append(files, debate.File{Name: "lab/" + name, Data: data})
+		files = append(files, sites.File{Name: "lab/" + name, Data: data})
 	}
 	return files, nil
 }
 
 // submissions lays the key out as submissions: one with all exercises, and one for each wrong solution.
-func submissions(keys []key) []debate.File {
-	var files []debate.File
+func submissions(keys []key) []sites.File {
+	var files []sites.File
 	for _, k := range keys {
 		for _, s := range k.Solutions {
 			of := pack.Right
 			if s.Name != pack.Right {
 				of = fmt.Sprintf("%d-%s", k.Number, s.Name)
 			}
-			files = append(files, debate.File{Name: fmt.Sprintf("instructor/key/%s/%s/lock.go", of, k.Folder), Data: s.Code})
+			files = append(files, sites.File{Name: fmt.Sprintf("instructor/key/%s/%s/lock.go", of, k.Folder), Data: s.Code})
 		}
 	}
 	return files

@@ -4,9 +4,7 @@ package debate
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"fmt"
 	"html/template"
 	"slices"
@@ -17,6 +15,7 @@ import (
 	"lockstep/reports/explorer"
 	"lockstep/reports/pictures"
 	"lockstep/reports/playground"
+	"lockstep/reports/sites"
 	"lockstep/scenarios/claims"
 )
 
@@ -56,47 +55,25 @@ func different(runs []NamedRun) int {
 	return len(seen)
 }
 
-// A File is one file of a site. Its name is a slash-separated path inside the directory of the site.
-type File struct {
-	Name string
-	Data []byte
-}
-
-// Sums is the file of a site that lists the others with their checksums, as sha256sum does. Mark is its first
-// line, which marks the directory as written by lockstep debate.
-const (
-	Sums = "SHA256SUMS"
-	Mark = "# Written by lockstep debate, which replaces what is listed here, and nothing else.\n"
-)
+// Mark is the first line of the list of files, see [sites.Sums].
+const Mark = "# Written by lockstep debate, which replaces what is listed here, and nothing else.\n"
 
 // Files returns the files of the site: the checksums first, then the others sorted by name. The same debate gives the same bytes.
 // It is an error if a run that a claim needs is missing.
-func (d Debate) Files() ([]File, error) {
+func (d Debate) Files() ([]sites.File, error) {
 	s, err := newSite(d)
 	if err != nil {
 		return nil, err
 	}
-	var files []File
-	for _, write := range []func() ([]File, error){s.pages, s.runPages, s.explorers, s.livePages, s.pictures} {
+	var files []sites.File
+	for _, write := range []func() ([]sites.File, error){s.pages, s.runPages, s.explorers, s.livePages, s.pictures} {
 		more, err := write()
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, more...)
 	}
-	return Sealed(Mark, files), nil
-}
-
-// Sealed returns files with their checksums: the checksums first, below a mark, then the files sorted by name.
-func Sealed(mark string, files []File) []File {
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	var sums strings.Builder
-	sums.WriteString(mark)
-	for _, f := range files {
-		sum := sha256.Sum256(f.Data)
-		fmt.Fprintf(&sums, "%s  %s\n", hex.EncodeToString(sum[:]), f.Name)
-	}
-	return append([]File{{Sums, []byte(sums.String())}}, files...)
+	return sites.Sealed(Mark, files), nil
 }
 
 // A site is a debate with its text and its links.
@@ -165,14 +142,14 @@ func (s *site) page(here, title string) page {
 }
 
 // pages writes the article.
-func (s *site) pages() ([]File, error) {
-	var files []File
+func (s *site) pages() ([]sites.File, error) {
+	var files []sites.File
 	add := func(name, kind string, data any) error {
 		var b bytes.Buffer
 		if err := s.templates().ExecuteTemplate(&b, kind, data); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		files = append(files, File{name, b.Bytes()})
+		files = append(files, sites.File{Name: name, Data: b.Bytes()})
 		return nil
 	}
 	if err := add("index.html", "index", s.page("index.html", title)); err != nil {
@@ -213,8 +190,8 @@ func (s *site) neighbour(chapter int) *link {
 func (s *site) Last() *chapterView { return s.Chapters[len(s.Chapters)-1] }
 
 // runPages writes a page for each run. With the script it can be explored, and without it can be read.
-func (s *site) runPages() ([]File, error) {
-	var files []File
+func (s *site) runPages() ([]sites.File, error) {
+	var files []sites.File
 	for _, r := range s.order {
 		figure, err := explorer.Figure(r.Run)
 		if err != nil {
@@ -234,7 +211,7 @@ func (s *site) runPages() ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
-		files = append(files, File{r.File, b.Bytes()})
+		files = append(files, sites.File{Name: r.File, Data: b.Bytes()})
 	}
 	return files, nil
 }
@@ -253,8 +230,8 @@ func (s *site) citing(r *runView) []*claimView {
 }
 
 // explorers writes the pages that the article shows in frames: the run that it draws, beside the run to compare it with.
-func (s *site) explorers() ([]File, error) {
-	var files []File
+func (s *site) explorers() ([]sites.File, error) {
+	var files []sites.File
 	for _, chapter := range s.Chapters {
 		for _, c := range chapter.Claims {
 			var runs []explorer.Run
@@ -265,15 +242,15 @@ func (s *site) explorers() ([]File, error) {
 			if err := explorer.Page(&b, explorer.Link{Name: "Claim " + c.ID + ": " + c.Heading, Address: "../" + chapter.File + "#claim-" + c.ID}, runs...); err != nil {
 				return nil, fmt.Errorf("claim %s: %w", c.ID, err)
 			}
-			files = append(files, File{c.Explorer, b.Bytes()})
+			files = append(files, sites.File{Name: c.Explorer, Data: b.Bytes()})
 		}
 	}
 	return files, nil
 }
 
 // pictures draws the runs that the article shows.
-func (s *site) pictures() ([]File, error) {
-	var files []File
+func (s *site) pictures() ([]sites.File, error) {
+	var files []sites.File
 	for _, r := range s.order {
 		if !r.drawn {
 			continue
@@ -282,7 +259,7 @@ func (s *site) pictures() ([]File, error) {
 		if err := r.timeline.WriteSVG(&b); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
-		files = append(files, File{r.Picture, b.Bytes()})
+		files = append(files, sites.File{Name: r.Picture, Data: b.Bytes()})
 	}
 	return files, nil
 }

@@ -11,6 +11,7 @@ import (
 	"lockstep/checker/facts"
 	"lockstep/reports/explorer"
 	"lockstep/reports/internal/sample"
+	"lockstep/reports/sites"
 	"lockstep/scenarios/claims"
 )
 
@@ -167,11 +168,11 @@ func TestDebateHostileText(t *testing.T) {
 // The pages of the article have no script. The policy of every page allows only what belongs to it.
 func TestDebateIsClosed(t *testing.T) {
 	files := siteFiles(t, sampleDebate(t))
-	if again := siteFiles(t, sampleDebate(t)); again[Sums] != files[Sums] {
+	if again := siteFiles(t, sampleDebate(t)); again[sites.Sums] != files[sites.Sums] {
 		t.Error("the same debate gives different bytes")
 	}
-	if !strings.HasPrefix(files[Sums], Mark) || strings.Count(files[Sums], "\n") != len(files) {
-		t.Errorf("the checksums do not list all files:\n%s", files[Sums])
+	if !strings.HasPrefix(files[sites.Sums], Mark) || strings.Count(files[sites.Sums], "\n") != len(files) {
+		t.Errorf("the checksums do not list all files:\n%s", files[sites.Sums])
 	}
 	for name, page := range files {
 		if !strings.HasSuffix(name, ".html") {

@@ -9,6 +9,7 @@ import (
 
 	"lockstep/reports/explorer"
 	"lockstep/reports/playground"
+	"lockstep/reports/sites"
 )
 
 const (
@@ -24,7 +25,7 @@ var (
 )
 
 // livePages writes the page on which the runs of claims can be changed and played again, the playground, and the script with the program.
-func (s *site) livePages() ([]File, error) {
+func (s *site) livePages() ([]sites.File, error) {
 	if s.Live == nil {
 		return nil, nil
 	}
@@ -58,5 +59,5 @@ func (s *site) livePages() ([]File, error) {
 	if err := s.Live.Write(&own, playground.Page{Start: "pause-after-acquire/redlock", Back: "index.html"}); err != nil {
 		return nil, fmt.Errorf("%s: %w", playgroundPage, err)
 	}
-	return []File{{livePage, b.Bytes()}, {playgroundPage, own.Bytes()}, {playground.EngineFile, engine}}, nil
+	return []sites.File{{Name: livePage, Data: b.Bytes()}, {Name: playgroundPage, Data: own.Bytes()}, {Name: playground.EngineFile, Data: engine}}, nil
 }

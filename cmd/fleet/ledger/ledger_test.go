@@ -100,8 +100,8 @@ func all(t *testing.T, l *Ledger) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range p.All() {
-		fmt.Fprintf(&b, "%s\n%s", name, text)
+	for _, f := range p.Files() {
+		fmt.Fprintf(&b, "%s\n%s", f.Name, f.Data)
 	}
 	return b.String()
 }
@@ -324,9 +324,10 @@ func TestHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range p.All() {
+	for _, f := range p.Files() {
+		name, text := f.Name, f.Data
 		for _, c := range []string{"<script>", "<b>1", "src=", "http:", "https:", "@import", "url("} {
-			if name == IndexName && bytes.Contains(text, []byte(c)) && !(c == "http:" && !bytes.Contains(text, []byte(`"http:`))) {
+			if name == "index.html" && bytes.Contains(text, []byte(c)) && !(c == "http:" && !bytes.Contains(text, []byte(`"http:`))) {
 				t.Errorf("the page has %s", c)
 			}
 		}

@@ -6,14 +6,11 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"iter"
 	"strings"
 
 	"lockstep/reports"
+	"lockstep/reports/sites"
 )
-
-// IndexName is the name of the page in the directory of [Pages.All].
-const IndexName = "index.html"
 
 //go:embed page.html
 var pageText string
@@ -28,18 +25,18 @@ type Pages struct {
 	findings []*Finding
 }
 
-// All returns the files by name: the index, which refers to nothing outside the directory, and ID.txtar for each finding.
-func (p *Pages) All() iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		if !yield(IndexName, p.index) {
-			return
-		}
-		for _, f := range p.findings {
-			if f.Scenario != "" && !yield(f.ID+".txtar", []byte(f.Scenario)) {
-				return
-			}
+// Mark is the first line of the list of files, see [sites.Sums].
+const Mark = "# Written by lockstep ledger page, which replaces what is listed here, and nothing else.\n"
+
+// Files returns the files: the index, which refers to nothing outside the directory, ID.txtar for each finding, and the list of them.
+func (p *Pages) Files() []sites.File {
+	all := []sites.File{{Name: "index.html", Data: p.index}}
+	for _, f := range p.findings {
+		if f.Scenario != "" {
+			all = append(all, sites.File{Name: f.ID + ".txtar", Data: []byte(f.Scenario)})
 		}
 	}
+	return sites.Sealed(Mark, all)
 }
 
 // A shown is a finding as the page shows it.

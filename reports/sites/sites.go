@@ -1,8 +1,11 @@
-package main
+// Package sites writes a site into a directory, and replaces there nothing that is not from a site.
+package sites
 
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,13 +15,34 @@ import (
 	"slices"
 	"strings"
 
-	"lockstep/reports/debate"
 	"lockstep/scenarios/files"
 )
 
-// A siteDir is a directory that a site may be written into. All access is through its root, so that nothing outside is touched,
+// A File is one file of a site. Its name is a slash-separated path inside the directory of the site.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Sums is the file of a site that lists the others with their checksums, as sha256sum does. Its first line is a mark: it says which command
+// has written the directory.
+const Sums = "SHA256SUMS"
+
+// Sealed returns files with their checksums: the checksums first, below a mark, then the files sorted by name.
+func Sealed(mark string, files []File) []File {
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	var sums strings.Builder
+	sums.WriteString(mark)
+	for _, f := range files {
+		sum := sha256.Sum256(f.Data)
+		fmt.Fprintf(&sums, "%s  %s\n", hex.EncodeToString(sum[:]), f.Name)
+	}
+	return append([]File{{Sums, []byte(sums.String())}}, files...)
+}
+
+// A Dir is a directory that a site may be written into. All access is through its root, so that nothing outside is touched,
 // whatever the list of files says and wherever links lead.
-type siteDir struct {
+type Dir struct {
 	name string
 	by   string // the command that writes it, such as lockstep debate
 	mark string // the first line of its list of files
@@ -27,32 +51,21 @@ type siteDir struct {
 	old  []string // the files of the site that is already there
 }
 
-// site opens the directory to which a command writes a site. What is wrong with its flags is said first.
-func (f *runFlags) site(command, mark string) (*siteDir, error) {
-	if f.out == "" {
-		return nil, fmt.Errorf("%[1]s needs the directory to write, as in lockstep %[1]s --out %[1]s", command)
-	}
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	return openSite(f.out, "lockstep "+command, mark)
-}
-
-// openSite opens a directory for a site, and makes it if there is none. It must be empty, or contain nothing except a site.
-func openSite(name, by, mark string) (*siteDir, error) {
+// Open opens a directory for a site, and makes it if there is none. It must be empty, or contain nothing except a site.
+func Open(name, by, mark string) (*Dir, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("--out %s: that is a file; a site takes a directory", name)
 	}
 	made := errors.Is(err, fs.ErrNotExist)
-	if err := makeOut(name); err != nil {
-		return nil, err
+	if err := files.MakeDir(name); err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
 	}
 	root, err := os.OpenRoot(name)
 	if err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	d := &siteDir{name: name, by: by, mark: mark, root: root, made: made}
+	d := &Dir{name: name, by: by, mark: mark, root: root, made: made}
 	if err := d.look(); err != nil {
 		root.Close()
 		return nil, fmt.Errorf("--out %s: %w", name, err)
@@ -61,7 +74,7 @@ func openSite(name, by, mark string) (*siteDir, error) {
 }
 
 // Close closes the directory, and removes it if it was made for a site that was not written.
-func (d *siteDir) Close() error {
+func (d *Dir) Close() error {
 	err := d.root.Close()
 	if d.made {
 		os.Remove(d.name) // fails unless it is empty
@@ -69,11 +82,11 @@ func (d *siteDir) Close() error {
 	return err
 }
 
-// index is the first page of the site.
-func (d *siteDir) index() string { return filepath.Join(d.name, "index.html") }
+// Index is the first page of the site.
+func (d *Dir) Index() string { return filepath.Join(d.name, "index.html") }
 
 // look lists the files in the directory, and refuses any that does not belong to a site.
-func (d *siteDir) look() error {
+func (d *Dir) look() error {
 	var there []string
 	err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
@@ -95,7 +108,7 @@ func (d *siteDir) look() error {
 		return err
 	}
 	for _, name := range there {
-		if name != debate.Sums && !slices.Contains(listed, name) {
+		if name != Sums && !slices.Contains(listed, name) {
 			return fmt.Errorf("%s is not from %s; move it, or name another directory", name, d.by)
 		}
 	}
@@ -103,16 +116,19 @@ func (d *siteDir) look() error {
 	return nil
 }
 
+// largestSums is the largest size, in bytes, of a list of files.
+const largestSums = 16 << 20
+
 // listed returns the files that belong to the site that is already there.
-func (d *siteDir) listed() ([]string, error) {
-	f, err := d.root.Open(debate.Sums)
+func (d *Dir) listed() ([]string, error) {
+	f, err := d.root.Open(Sums)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(files.Limit(f, debate.Sums, largestFile))
+	lines := bufio.NewScanner(files.Limit(f, Sums, largestSums))
 	if !lines.Scan() || lines.Text()+"\n" != d.mark {
-		return nil, fmt.Errorf("its %s is not from %s; name another directory", debate.Sums, d.by)
+		return nil, fmt.Errorf("its %s is not from %s; name another directory", Sums, d.by)
 	}
 	var names []string
 	for lines.Scan() {
@@ -122,11 +138,11 @@ func (d *siteDir) listed() ([]string, error) {
 	return names, lines.Err()
 }
 
-// write replaces the site that is already there. The list of files is written first, so that the files of an interrupted write are
+// Write replaces the site that is already there. The list of files is written first, so that the files of an interrupted write are
 // recognized the next time.
-func (d *siteDir) write(ctx context.Context, files []debate.File) error {
+func (d *Dir) Write(ctx context.Context, all []File) error {
 	for _, name := range d.old {
-		if slices.ContainsFunc(files, func(f debate.File) bool { return f.Name == name }) {
+		if slices.ContainsFunc(all, func(f File) bool { return f.Name == name }) {
 			continue
 		}
 		if err := d.root.Remove(name); err != nil {
@@ -134,7 +150,7 @@ func (d *siteDir) write(ctx context.Context, files []debate.File) error {
 		}
 		d.root.Remove(path.Dir(name)) // fails unless it is empty now
 	}
-	for _, f := range files {
+	for _, f := range all {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
