@@ -126,7 +126,7 @@ func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.
 	c := play.Case{Scenario: s, Run: run, Seed: seed, On: play.OnSim, Restless: e.restless, Guests: e.guests, New: lock}
 	o, err := e.once(c)
 	if err == nil && o.Report != nil {
-		o, err = c.AsGuests(o, e.once)
+		o, err = c.AsGuests(e.t.Context(), o, e.once)
 	}
 	if err != nil {
 		e.t.Fatalf("%v\nA worker process runs the test binary again and must reach this call of scenarios. TestMain, and the code before the call in the test, must allow that.", err)
@@ -139,7 +139,7 @@ func (e *exploration) play(s *script.Scenario, run script.Section, lock clients.
 
 // once plays a case once, in one way.
 func (e *exploration) once(c play.Case) (*play.Outcome, error) {
-	job, err := c.Job(e.played)
+	job, err := c.Job(e.t.Context(), e.played)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (b *bench) do(t *testing.T, c play.Case, i int, p play.Promise) *play.Outco
 func (b *bench) play(t *testing.T, c play.Case, i int, p play.Promise) *play.Outcome {
 	t.Helper()
 	c.Promise = p
-	job, err := c.Job(i)
+	job, err := c.Job(t.Context(), i)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +157,8 @@ func (b *bench) outcome(ctx context.Context, c play.Case, job json.RawMessage) (
 	if err != nil {
 		return nil, err
 	}
-	return c.AsGuests(c.Outcome(result), func(c play.Case) (*play.Outcome, error) {
-		job, err := c.Job(1)
+	return c.AsGuests(ctx, c.Outcome(result), func(c play.Case) (*play.Outcome, error) {
+		job, err := c.Job(ctx, 1)
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"lockstep/sim/overlay"
 )
 
 // A goCommand runs the go command on the source of Lockstep.
@@ -21,25 +23,16 @@ type goCommand struct {
 
 // run runs the go command, and returns what it prints.
 func (g goCommand) run(ctx context.Context, args ...string) (string, error) {
-	tool, err := exec.LookPath("go")
-	if err != nil {
+	if _, err := exec.LookPath("go"); err != nil {
 		return "", fmt.Errorf("the go command must be on the PATH, because it %s", g.why)
 	}
 	source, err := sourceDir(g.why)
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, tool, args...)
-	cmd.Dir = source
-	if g.dir != "" {
-		cmd.Dir = g.dir
-	}
-	cmd.Env = append(append(cmd.Environ(), "GOFLAGS="), g.env...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, said, err := overlay.Go(ctx, cmp.Or(g.dir, source), append([]string{"GOFLAGS="}, g.env...), args...)
 	if err != nil {
-		return "", fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(string(said)))
 	}
 	return string(out), nil
 }

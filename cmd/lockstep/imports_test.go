@@ -58,7 +58,7 @@ func TestImportsPointDown(t *testing.T) {
 		lesson:                       {history, "lockstep/clients", given, "lockstep/checker", "lockstep/reports", explorer, files, fields, "lockstep/scenarios", script, play},
 		pack:                         {lesson, fields},
 		"lockstep/reports/course":    {sites, history, "lockstep/checker", "lockstep/reports", explorer, "lockstep/reports/debate", lesson, pack},
-		"lockstep/cmd/lockstep":      {sites, history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", playground, "lockstep/reports/course", "lockstep/scenarios", claims, reader, "lockstep/clients/libraries", files, script, play, search, shards},
+		"lockstep/cmd/lockstep":      {overlay, sites, history, facts, sim, wasm, workers, live, engine, redisserver, "lockstep/clients", foreign, "lockstep/checker", explain, "lockstep/reports", explorer, "lockstep/reports/pictures", "lockstep/reports/debate", playground, "lockstep/reports/course", "lockstep/scenarios", claims, reader, "lockstep/clients/libraries", files, script, play, search, shards},
 
 		"lockstep/clients/internal/redlock":  {},
 		"lockstep/clients/internal/parts":    {"lockstep/clients"},

@@ -57,8 +57,8 @@ func Build(ctx context.Context, src string, test bool, options []string, target 
 		args = []string{"test", "-c", "-vet=off"}
 	}
 	args = append(args, "-overlay", changed, "-ldflags=-s -w", "-o", target)
-	if out, err := goCommand(ctx, src, append(append(args, withTag(options)...), ".")...); err != nil {
-		lines := strings.SplitN(strings.TrimSpace(string(out)), "\n", 4)
+	if _, said, err := overlay.Go(ctx, src, []string{"GOOS=", "GOARCH="}, append(append(args, withTag(options)...), ".")...); err != nil {
+		lines := strings.SplitN(strings.TrimSpace(string(said)), "\n", 4)
 		return fmt.Errorf("go %s -overlay: %w: %s", args[0], err, strings.Join(lines[:min(3, len(lines))], "; "))
 	}
 	return nil
@@ -70,11 +70,4 @@ func withTag(options []string) []string {
 		return []string{"-tags", options[1] + "," + Tag}
 	}
 	return append([]string{"-tags", Tag}, options...)
-}
-
-func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "GOOS=", "GOARCH=")
-	return cmd.CombinedOutput()
 }

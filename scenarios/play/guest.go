@@ -182,7 +182,7 @@ func guestModule() (*wasm.Module, error) {
 	defer loaded.Unlock()
 	if loaded.use == (program{}) {
 		var err error
-		if loaded.use, err = self(); err != nil {
+		if loaded.use, err = self(context.Background()); err != nil {
 			return nil, err
 		}
 	}
@@ -200,8 +200,8 @@ func guestModule() (*wasm.Module, error) {
 	return loaded.module, nil
 }
 
-func self() (program, error) {
-	path, cache, err := wasm.Self()
+func self(ctx context.Context) (program, error) {
+	path, cache, err := wasm.Self(ctx)
 	if err != nil {
 		return program{}, fmt.Errorf("this program cannot be compiled to WebAssembly: %w", err)
 	}

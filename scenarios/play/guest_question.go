@@ -1,6 +1,7 @@
 package play
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -42,9 +43,9 @@ type program struct {
 }
 
 // programOf returns the program of the guests of a run, or the zero program if the run has no guests.
-func programOf(r script.Section) (program, error) {
+func programOf(ctx context.Context, r script.Section) (program, error) {
 	if !r.Guests {
 		return program{}, nil
 	}
-	return self()
+	return self(ctx)
 }

@@ -3,6 +3,7 @@
 package play
 
 import (
+	"context"
 	"errors"
 
 	"lockstep/scenarios/script"
@@ -19,6 +20,6 @@ func newGuests(*script.Scenario, script.Section, uint64) (*guests, error) {
 func (*guests) start(*sim.World, *sim.Process, script.Section, servers, string) {}
 func (*guests) err() error                                                      { return nil }
 func useProgram(program)                                                        {}
-func self() (program, error)                                                    { return program{}, errNested }
+func self(context.Context) (program, error)                                     { return program{}, errNested }
 
 var errNested = errors.New("a program that is compiled to WebAssembly cannot play runs with guests=yes")

@@ -109,12 +109,14 @@ func (c Case) NeedsGuests(o *Outcome) bool {
 
 // AsGuests returns the outcome of a case, given the outcome of its native run. If that leaves something open that guests may
 // settle, it plays the case with guests. If this is not possible, it returns the native outcome, with the reason added.
-func (c Case) AsGuests(native *Outcome, play func(Case) (*Outcome, error)) (*Outcome, error) {
+func (c Case) AsGuests(ctx context.Context, native *Outcome, play func(Case) (*Outcome, error)) (*Outcome, error) {
 	c.doubt(native)
 	if !c.NeedsGuests(native) {
 		return native, nil
 	}
-	if _, err := self(); err != nil {
+	if _, err := self(ctx); ctx.Err() != nil {
+		return nil, ctx.Err()
+	} else if err != nil {
 		return native.notAsGuests(err.Error()), nil
 	}
 	c.Run.Guests = true
@@ -152,7 +154,10 @@ func (o *Outcome) because(why string) *Outcome {
 
 // repeatAsGuests plays again with guests those cases whose indices are in again.
 func repeatAsGuests(ctx context.Context, run func(context.Context, []json.RawMessage, func(int, workers.Outcome)) error, cases []Case, again []int, natively []*Outcome, each func(int, *Outcome)) error {
-	_, err := self()
+	_, err := self(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		for _, i := range again {
 			each(i, natively[i].notAsGuests(err.Error()))
@@ -164,7 +169,7 @@ func repeatAsGuests(ctx context.Context, run func(context.Context, []json.RawMes
 	for n, i := range again {
 		guests[n] = cases[i]
 		guests[n].Run.Guests = true
-		if jobs[n], err = guests[n].Job(i); err != nil {
+		if jobs[n], err = guests[n].Job(ctx, i); err != nil {
 			return err
 		}
 	}

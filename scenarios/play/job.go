@@ -120,7 +120,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 		if len(c.Servers) > 0 {
 			c.prefix = live.RunPrefix(session, i)
 		}
-		data, err := c.Job(i)
+		data, err := c.Job(ctx, i)
 		if err != nil {
 			return err
 		}
@@ -172,14 +172,14 @@ func JobKey(data json.RawMessage) ([sha256.Size]byte, error) {
 }
 
 // Job returns the case as sent to a worker. Its number determines whether it is one of those that are played twice.
-func (c Case) Job(i int) (json.RawMessage, error) {
+func (c Case) Job(ctx context.Context, i int) (json.RawMessage, error) {
 	c.settle()
-	p, err := programOf(c.Run)
+	p, err := programOf(ctx, c.Run)
 	if err != nil {
 		return nil, err
 	}
 	if c.needsClocks() {
-		p.Path, _ = clocked() // if there is none, Outcome says why
+		p.Path, _ = clocked(ctx) // if there is none, Outcome says why
 	}
 	twice := c.On != OnReal && (c.Restless || i%canary == 0)
 	return json.Marshal(job{
@@ -216,7 +216,7 @@ func (c Case) Outcome(out workers.Outcome) *Outcome {
 	}
 	o := Judge(c.Scenario, r, d.History)
 	if c.needsClocks() && o.Result.OwnTime {
-		if _, err := clocked(); err != nil {
+		if _, err := clocked(context.Background()); err != nil {
 			o.Result.Unmet = append(o.Result.Unmet, err.Error())
 		}
 	}
@@ -376,13 +376,13 @@ func PerformHere(ctx context.Context, job json.RawMessage, find Finder, task Tas
 }
 
 // TaskJob returns the job of a worker that does its [Task] with the run of the case.
-func (c Case) TaskJob(task any) (json.RawMessage, error) {
+func (c Case) TaskJob(ctx context.Context, task any) (json.RawMessage, error) {
 	data, err := json.Marshal(task)
 	if err != nil {
 		return nil, err
 	}
 	c.settle()
-	p, err := programOf(c.Run)
+	p, err := programOf(ctx, c.Run)
 	if err != nil {
 		return nil, err
 	}

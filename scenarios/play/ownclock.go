@@ -16,13 +16,27 @@ import (
 )
 
 // clocked builds the program of clients on real servers whose package time can be set; see package packagetime.
-var clocked = sync.OnceValues(func() (string, error) {
-	path, err := wasm.Native(context.Background(), packagetime.Build)
-	if err != nil {
-		return "", fmt.Errorf("package time cannot be set in the processes of clients: %w", err)
+// When ctx ends, that is given up.
+func clocked(ctx context.Context) (string, error) {
+	native.Lock()
+	defer native.Unlock()
+	if !native.known {
+		native.path, native.err = wasm.Native(ctx, packagetime.Build)
+		native.known = ctx.Err() == nil
 	}
-	return path, nil
-})
+	if native.err != nil {
+		return "", fmt.Errorf("package time cannot be set in the processes of clients: %w", native.err)
+	}
+	return native.path, nil
+}
+
+// native is what clocked has built.
+var native struct {
+	sync.Mutex
+	path  string
+	err   error
+	known bool
+}
 
 // needsClocks reports whether the clients of a case need a package time that can be set. They do on real servers if a fault sets
 // the clock of one of them. Locks of the literature need none, because they take their time from Env.

@@ -176,7 +176,7 @@ func (y *Result) add(z *Result) {
 func (s *Search) send(ctx context.Context, e *Task) (*Result, error) {
 	run := s.Calm.Runs[0]
 	e.Restless, e.Properties = s.Restless, s.Properties
-	data, err := play.Case{Scenario: s.Calm, Run: run.With(cmp.Or(s.Lock, run.Lock)), Seed: s.seed()}.TaskJob(e)
+	data, err := play.Case{Scenario: s.Calm, Run: run.With(cmp.Or(s.Lock, run.Lock)), Seed: s.seed()}.TaskJob(ctx, e)
 	if err != nil {
 		return nil, err
 	}

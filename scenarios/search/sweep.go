@@ -60,7 +60,7 @@ func (s *Search) Sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 	if err != nil {
 		return nil, err
 	}
-	return c.AsGuests(o, func(c play.Case) (*play.Outcome, error) { return s.sweep(ctx, c) })
+	return c.AsGuests(ctx, o, func(c play.Case) (*play.Outcome, error) { return s.sweep(ctx, c) })
 }
 
 func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) {
@@ -235,7 +235,7 @@ func (s *Search) play(ctx context.Context, c play.Case, page *script.Scenario) (
 
 // outcome plays a case as number i.
 func (s *Search) outcome(ctx context.Context, c play.Case, i int) (*play.Outcome, error) {
-	job, err := c.Job(i)
+	job, err := c.Job(ctx, i)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -26,11 +25,9 @@ type Change struct {
 // It returns the path of the overlay file. It runs the go command in src, so that it changes the release of Go with which that source is
 // compiled. It checks how often each text occurs, and so refuses a release of Go whose standard library is different.
 func Write(ctx context.Context, src, dir, name string, changes []Change, added map[string][]byte) (file string, err error) {
-	cmd := exec.CommandContext(ctx, "go", "env", "GOROOT")
-	cmd.Dir = src
-	out, err := cmd.CombinedOutput()
+	out, said, err := Go(ctx, src, nil, "env", "GOROOT")
 	if err != nil {
-		return "", fmt.Errorf("go env GOROOT: %w: %s", err, out)
+		return "", fmt.Errorf("go env GOROOT: %w: %s", err, said)
 	}
 	root := filepath.Join(strings.TrimSpace(string(out)), "src")
 	files := map[string][]byte{}

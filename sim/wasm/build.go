@@ -51,16 +51,24 @@ func SourceUnderTest() (dir string, options []string, ok bool) {
 }
 
 // Self returns the file of the program of guests, compiled to WebAssembly, and the directory in which [Compile] keeps its machine
-// code. The first call builds the program with the go command, which takes up to two minutes, and keeps what it builds.
-func Self() (program, cache string, err error) {
-	r := self()
-	return r.program, r.cache, r.err
+// code. The first call builds the program with the go command, which takes up to two minutes, and keeps what it builds. When ctx ends, that
+// is given up.
+func Self(ctx context.Context) (program, cache string, err error) {
+	self.Lock()
+	defer self.Unlock()
+	if !self.known {
+		self.built = built{}
+		self.err = self.build(ctx)
+		self.known = ctx.Err() == nil
+	}
+	return self.program, self.cache, self.err
 }
 
-var self = sync.OnceValue(func() (r built) {
-	r.err = r.build(context.Background())
-	return r
-})
+var self struct {
+	sync.Mutex
+	built
+	known bool
+}
 
 // Native builds the program of guests for this machine, and returns its file, which is kept in the cache. It calls build with the
 // directory of the source, whether that is a test, the options of the go command, and the file to write.
@@ -101,8 +109,7 @@ type built struct {
 const buildLimit = 10 * time.Minute
 
 func (r *built) build(ctx context.Context) error {
-	tool, err := exec.LookPath("go")
-	if err != nil {
+	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("there is no go command")
 	}
 	if source.dir == "" {
@@ -133,18 +140,20 @@ func (r *built) build(ctx context.Context) error {
 	args = append(args, ".")
 	defer note("compiling this program to WebAssembly, for clients whose code calls package time, has package variables of its process or waits for a mutex")()
 	for try := 1; ; try++ {
-		cmd := exec.CommandContext(ctx, tool, args...)
-		cmd.Dir = source.dir
-		cmd.Env = append(cmd.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("go %s: %w: %s", args[0], err, firstLines(out))
+		_, said, err := overlay.Go(ctx, source.dir, []string{"GOOS=wasip1", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0"}, args...)
+		if err != nil {
+			return fmt.Errorf("go %s: %w: %s", args[0], err, firstLines(said))
 		}
 		touch(target)
 		// Another process may be writing the same file.
 		if err = r.take(ctx, target); err == nil || try == buildTries {
 			return err
 		}
-		time.Sleep(time.Duration(try) * time.Second)
+		select {
+		case <-time.After(time.Duration(try) * time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
@@ -176,11 +185,22 @@ func (r *built) take(ctx context.Context, program string) error {
 	if r.cache, err = cacheOf(code, filepath.Dir(program)); err != nil {
 		return err
 	}
-	m, err := Compile(ctx, code, r.cache)
+	compiled := make(chan error, 1)
+	go func() {
+		m, err := Compile(ctx, code, r.cache)
+		if err == nil {
+			m.Close()
+		}
+		compiled <- err
+	}()
+	select {
+	case err = <-compiled:
+	case <-ctx.Done(): // it cannot be interrupted, but nobody has to wait for it
+		err = ctx.Err()
+	}
 	if err != nil {
 		return err
 	}
-	m.Close()
 	r.program = filepath.Join(r.cache, "program.wasm")
 	if _, err := os.Stat(r.program); err == nil {
 		return nil
