@@ -278,6 +278,9 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 	if err := f.check(c, args); err != nil {
 		return err
 	}
+	if err := f.divisible(c); err != nil {
+		return err
+	}
 	if len(f.grid) > 0 {
 		return f.runGrid(c, args)
 	}

@@ -50,13 +50,10 @@ var local = []string{"shard", "out", "workers", "junit", "against", "rewrite"}
 // divided reports whether the command plays one shard only, so that there is no result yet.
 func (f *shardFlags) divided() bool { return f.shard.Part > 0 }
 
-// open opens the directory of a shard, if --shard is given. It refuses options with which there is no merged result, or not the same.
-func (f *shardFlags) open(c *cobra.Command, args []string, out string, locks ...string) error {
+// divisible refuses options with which there is no merged result, or not the same, if --shard is given.
+func (f *shardFlags) divisible(c *cobra.Command) error {
 	if !f.divided() {
 		return nil
-	}
-	if out == "" {
-		return fmt.Errorf("--shard %v: --out must name a directory for the answers of this shard", f.shard)
 	}
 	for _, name := range []string{"junit", "against", "rewrite"} {
 		if c.Flags().Changed(name) {
@@ -71,6 +68,20 @@ func (f *shardFlags) open(c *cobra.Command, args []string, out string, locks ...
 		if c.Flags().Changed(o.name) {
 			return fmt.Errorf("--%s cannot be combined with --shard: %s", o.name, o.why)
 		}
+	}
+	return nil
+}
+
+// open opens the directory of a shard, if --shard is given.
+func (f *shardFlags) open(c *cobra.Command, args []string, out string, locks ...string) error {
+	if !f.divided() {
+		return nil
+	}
+	if err := f.divisible(c); err != nil {
+		return err
+	}
+	if out == "" {
+		return fmt.Errorf("--shard %v: --out must name a directory for the answers of this shard", f.shard)
 	}
 	inputs, err := shards.Inputs(inputsOf(args, locks))
 	if err != nil {
@@ -207,10 +218,38 @@ func merge(c *cobra.Command, k known, dirs, options []string) error {
 	}
 	k.merged = all
 	app := newApp(k)
+	if err := outputOnly(app, all.Command[0], options); err != nil {
+		return err
+	}
+	app = newApp(k) // whose flags are not set
 	app.SetArgs(slices.Concat(all.Command[:1], options, all.Command[1:]))
 	app.SetOut(c.OutOrStdout())
 	app.SetErr(c.ErrOrStderr())
 	return app.ExecuteContext(c.Context())
+}
+
+// afterwards are the options that merge takes: those that say what becomes of the result. Others would change the search whose answers the
+// shards have.
+var afterwards = []string{"json", "verbose", "out", "workers", "memory", "junit", "against", "rewrite"}
+
+// outputOnly refuses other options.
+func outputOnly(app *cobra.Command, name string, options []string) error {
+	c, _, err := app.Find([]string{name})
+	if err != nil {
+		return err
+	}
+	if err := c.ParseFlags(options); err != nil {
+		return nil // the command says what is wrong with them
+	}
+	if rest := c.Flags().Args(); len(rest) > 0 {
+		return fmt.Errorf("after -- merge takes only options, and %q is none", rest[0])
+	}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && !slices.Contains(afterwards, f.Name) {
+			err = fmt.Errorf("--%s would change the command whose shards are merged; after -- there can only be options about its output, such as --json, --verbose or --out", f.Name)
+		}
+	})
+	return err
 }
 
 // mergeable refuses a command that --shard does not write: a manifest comes from another machine.

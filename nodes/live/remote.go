@@ -224,6 +224,8 @@ func (r Remote) plight(err error) error {
 		err = fmt.Errorf("it cannot be reached: %w", e.Err)
 	} else if timeout(err) {
 		err = errSlow
+	} else if strings.HasPrefix(err.Error(), "NOAUTH") {
+		err = errors.New("it requires a password: put it in the URL (redis://USER:PASSWORD@HOST:PORT), or set REDISCLI_AUTH")
 	}
 	return fmt.Errorf("%s: %w", r, err)
 }
@@ -285,6 +287,11 @@ func (rs Remotes) Check(ctx context.Context) (warnings []string, err error) {
 func (r Remote) inspect(ctx context.Context, c *redis.Client) (info map[string]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, remoteLimit)
 	defer cancel()
+	conn, err := r.dial(ctx) // as a run does it: go-redis leaves out a user without a password
+	if err != nil {
+		return nil, r.plight(err)
+	}
+	conn.Close()
 	text, err := c.Info(ctx).Result()
 	if err != nil {
 		return nil, r.plight(err)
