@@ -47,7 +47,12 @@ be given in ` + queue.PasswordEnv + `.`,
   lockstep fleet explore --lock redsync --runs 5000000 --queue rediss://queue.example --shards 500
   lockstep fleet status --queue redis://queue.example:6379
   lockstep fleet forget 3f2a90b1c77d --queue redis://queue.example:6379`,
-		Args: cobra.NoArgs,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(c, args[0])
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	fl := c.PersistentFlags()

@@ -46,7 +46,7 @@ func newStatus(f *fleetFlags) *cobra.Command {
 		Short: "Show the searches in the queue, and the workers",
 		Example: `  lockstep fleet status --queue redis://queue.example:6379
   lockstep fleet status --queue redis://queue.example:6379 --json`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			q, err := f.open(c)
 			if err != nil {

@@ -42,7 +42,7 @@ not count as a failure. But a shard is also set aside once ten workers have died
 it.`,
 		Example: `  lockstep fleet work --queue redis://queue.example:6379
   lockstep fleet work --queue rediss://queue.example --workers 4`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("workers") && slots < 1 {
 				return fmt.Errorf("--workers %d: it must be at least 1", slots)

@@ -55,7 +55,7 @@ Nights are in the order in which they were first added.`,
   lockstep ledger page --out site`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return visible(fmt.Errorf("unknown command %q; lockstep ledger --help lists the commands", args[0]))
+				return unknownCommand(c, args[0])
 			}
 			return c.Help()
 		},
@@ -254,7 +254,7 @@ does not know cannot be replayed, and the night then says nothing about its find
 Exit status: 0 if no finding has regressed or is new on this night; 1 if one has regressed or is
 new; 2 if none has or is, but a replay proved nothing; 3 if the input is bad or the command was
 interrupted (finished replays are recorded).`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.checkVersion(c); err != nil {
 				return err
@@ -316,7 +316,7 @@ func (f *ledgerFlags) list() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the findings",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			states := append([]string{"open"}, words(ledger.States())...)
 			if c.Flags().Changed("state") && !slices.Contains(states, state) {
@@ -418,7 +418,7 @@ func (f *ledgerFlags) page() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "page --out DIR",
 		Short: "Write a page about all findings, and a scenario file for each",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if dir == "" {
 				return errors.New("--out: it must name the directory into which the page is written")

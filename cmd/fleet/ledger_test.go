@@ -39,6 +39,8 @@ func TestLedgerStatus(t *testing.T) {
 		{"", "add - -", exitInput, "- (standard input) may be given only once"},
 		{"", "add none.json", exitInput, "no such file"},
 		{"", "ad", exitInput, `unknown command "ad"`},
+		{"", "lst", exitInput, `unknown command "lst" (did you mean "list"?); lockstep ledger --help lists the commands`},
+		{"", "list foo", exitInput, `list takes no arguments, and "foo" was given`},
 		{oneFound, "add - --night 1", exitUnexpected, "1 new, 0 regressed, 0 ongoing, 0 resolved"},
 		{oneFound, "add - --night 1", exitUnexpected, "1 new, 0 regressed, 0 ongoing, 0 resolved"},
 		{oneFound, "add - --night 2 --version v2", 0, "mylock v2"},

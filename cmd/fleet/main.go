@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"lockstep/sim/history"
 )
 
 // Exit statuses, as those of lockstep.
@@ -45,6 +47,27 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "lockstep:", err)
 	}
 	return exitInput
+}
+
+// noArgs refuses arguments.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return visible(fmt.Errorf("%s takes no arguments, and %q was given", c.Name(), args[0]))
+	}
+	return nil
+}
+
+// unknownCommand says which command of c was perhaps meant.
+func unknownCommand(c *cobra.Command, name string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	hint := ""
+	if near := history.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return visible(fmt.Errorf("unknown command %q%s; %s --help lists the commands", name, hint, c.CommandPath()))
 }
 
 // newRoot builds the command line. "lockstep fleet" and "lockstep ledger" start this program with their arguments.

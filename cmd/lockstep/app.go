@@ -54,6 +54,14 @@ nothing; 3 something could not be run, or was interrupted.`,
 	return root
 }
 
+// noArgs refuses arguments.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, and %q was given", c.Name(), args[0])
+	}
+	return nil
+}
+
 // newHelp replaces cobra's help command, which does not fail for an unknown command.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
@@ -64,6 +72,9 @@ func newHelp(root *cobra.Command) *cobra.Command {
 			c, rest, err := root.Find(args)
 			if err != nil {
 				return err
+			}
+			if len(rest) > 0 && c.DisableFlagParsing { // the program that carries it out knows its commands
+				return c.RunE(c, append(rest, "--help"))
 			}
 			if len(rest) > 0 {
 				return fmt.Errorf("unknown command %q for %q", rest[0], c.CommandPath())
@@ -102,6 +113,11 @@ func fit(c *cobra.Command) {
 // flagError says what is wrong with a flag, in terms of what was typed.
 func flagError(c *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if e.GetFlag().Value.Type() == "duration" {
+			if _, err := history.ParseSpan(e.GetValue()); err != nil && strings.Contains(err.Error(), "is too long") {
+				return fmt.Errorf("--%s: %w", e.GetFlag().Name, err)
+			}
+		}
 		return fmt.Errorf("--%s: %q must be %s", e.GetFlag().Name, e.GetValue(), required(e.GetFlag().Value))
 	}
 	e, ok := errors.AsType[*pflag.NotExistError](err)

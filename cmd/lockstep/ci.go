@@ -38,7 +38,7 @@ func (ci *ciFlags) options(c *cobra.Command) {
 
 // check makes sure before any run that the results can be reported.
 func (ci *ciFlags) check(ctx context.Context, args []string) error {
-	if err := makeRoom(append(args, ci.against), target{"junit", ci.junit}); err != nil {
+	if err := checkRoom(append(args, ci.against), target{"junit", ci.junit}); err != nil {
 		return err
 	}
 	if ci.against == "" {
@@ -218,12 +218,14 @@ func regular(dir fs.FS, name string, d fs.DirEntry) bool {
 }
 
 // histories lists the histories below a directory, in order of their names, and the reports of runs that left none. It skips names that
-// begin with a dot: these files are still being written.
+// begin with a dot: these files are still being written. A directory that cannot be read is listed as a history.
 func histories(dir fs.FS) (files, reports []string, err error) {
 	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
+		case err != nil && name == ".":
 			return err
+		case err != nil: // a directory that cannot be read; whoever tries to read it as a history says so
+			files = append(files, name)
 		case name != "." && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
 				return fs.SkipDir

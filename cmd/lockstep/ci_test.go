@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -379,5 +381,24 @@ func TestCIPage(t *testing.T) {
 		if m[1] != "lockstep run --out results --junit reports/lockstep.xml" {
 			t.Errorf("a workflow says %q, and nothing tests it", m[1])
 		}
+	}
+}
+
+// unreadable has a directory that cannot be read.
+type unreadable struct{ fstest.MapFS }
+
+func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == "private" {
+		return nil, fs.ErrPermission
+	}
+	return u.MapFS.ReadDir(name)
+}
+
+// A directory that cannot be read does not hide the other histories.
+func TestHistoriesBesideUnreadable(t *testing.T) {
+	dir := unreadable{fstest.MapFS{"a/single.jsonl": {}, "private/single.jsonl": {}, "z/single.jsonl": {}}}
+	files, _, err := histories(dir)
+	if want := []string{"a/single.jsonl", "private", "z/single.jsonl"}; err != nil || !slices.Equal(files, want) {
+		t.Errorf("%v, %v; want %v", files, err, want)
 	}
 }

@@ -46,7 +46,7 @@ that can be changed; see lockstep debate. The program for that is compiled, whic
 DIR must be new or empty, or contain a course that lockstep course has written, which is replaced.`,
 		Example: `  lockstep course --out course
   lockstep course --out course --live                with a lab that needs only a browser`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.course(c, live) },
 	}
 	c.Flags().Var((*fileValue)(&f.out), "out", "write the course to `DIR`")

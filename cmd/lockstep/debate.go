@@ -37,7 +37,7 @@ DIR must be new or empty, or contain a site that debate has written, which is re
 		Example: `  lockstep debate --out debate
   lockstep debate --out debate --live                readers can play the runs themselves
   lockstep debate --out debate --seed 7              the same claims, with other random draws`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.debate(c, live) },
 	}
 	c.Flags().Var((*fileValue)(&f.out), "out", "write the site to `DIR`")

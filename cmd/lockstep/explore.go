@@ -93,7 +93,12 @@ interrupted.`,
   lockstep explore --lock redislock --workload all
   lockstep explore redlock-contended/redlock/staggered --bound 1
   lockstep explore --nodes 5 --grid pause=0s..60s/25 --grid ttl=1s..30s/25 --out map`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("explore takes at most one SCENARIO/RUN or FILE/RUN, and %d were given", len(args))
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
 	fl := c.Flags()
@@ -196,13 +201,20 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// mostProcesses is how many processes of a kind a run can have: n1 to n9.
+const mostProcesses = 9
+
 // checkShape checks what explore and limits have in common.
 func (f *exploreFlags) checkShape(c *cobra.Command) error {
 	switch {
 	case c.Flags().Changed("nodes") && f.shape.Nodes < 1:
 		return fmt.Errorf("--nodes %d: it must be at least 1", f.shape.Nodes)
 	case c.Flags().Changed("clients") && f.shape.Clients < 1:
-		return fmt.Errorf("--clients %d: it must be at least 2", f.shape.Clients)
+		return fmt.Errorf("--clients %d: it must be between 2 and %d", f.shape.Clients, mostProcesses)
+	case f.shape.Replicas < 0 || f.shape.Replicas > mostProcesses:
+		return fmt.Errorf("--replicas %d: it must be between 0 and %d", f.shape.Replicas, mostProcesses)
+	case f.shape.MinReplicas < 0 || f.shape.MinReplicas > mostProcesses:
+		return fmt.Errorf("--min-replicas %d: it must be between 0 and %d", f.shape.MinReplicas, mostProcesses)
 	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
 		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
 	case tooLittle(f.memory):

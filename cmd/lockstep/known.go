@@ -134,7 +134,7 @@ func (k known) put(lock string, s *script.Scenario, r script.Section) (script.Se
 	if !has { // the catalogue does not say how many nodes the lock uses; the run will show it
 		return r.With(lock), nil
 	}
-	return r, fmt.Errorf("%s/%s has %d nodes, but %s is a lock on one: lockstep list --json says how many each run has", s.Name, r.ID(), r.Nodes, lock)
+	return r, fmt.Errorf("%s/%s has %d nodes, but %s is a lock on one: name another lock with --lock, such as %s; lockstep list --json says how many nodes each run has", s.Name, r.ID(), r.Nodes, lock, r.Lock)
 }
 
 // built returns the versions of the modules that this program was built with.

@@ -21,7 +21,7 @@ func newList(k known) *cobra.Command {
 		Short: "List the scenarios of the catalogue, the locks, and the libraries",
 		Example: `  lockstep list
   lockstep list --json | jq -r '.scenarios[].name'`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			all, err := script.Catalogue()
 			if err != nil {

@@ -145,6 +145,9 @@ func (f *runFlags) matrix(c *cobra.Command, args []string, seeds int) (*pictures
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	if err := f.divisible(c); err != nil {
+		return nil, err
+	}
 	command := f.matrixCommand(args, seeds)
 	named, locks := args, f.locks
 	f.known.everywhere = true

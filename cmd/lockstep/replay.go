@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -14,7 +15,6 @@ import (
 
 	"lockstep/checker"
 	"lockstep/reports"
-	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
@@ -50,7 +50,7 @@ end; 3 it could not be run.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if err := makeRoom(args, target{"save", save}); err != nil {
+			if err := checkRoom(args, target{"save", save}); err != nil {
 				return err
 			}
 			chosen, err := f.toReplay(c.Context(), args[0], lock)
@@ -161,7 +161,10 @@ func savePage(ctx context.Context, file string, o *play.Outcome) error {
 			page.Runs = []script.Section{r}
 		}
 	}
-	return files.Write(ctx, file, []byte(page.String()))
+	return writeFile(ctx, file, func(w io.Writer) error {
+		_, err := io.WriteString(w, page.String())
+		return err
+	})
 }
 
 // compare says how a run differs from the saved one, and returns the exit status.

@@ -22,9 +22,9 @@ func makeOut(dir string) error {
 // target is an option that names a file to write. The name is empty if the option is not given.
 type target struct{ flag, file string }
 
-// makeRoom makes the directories of the files that will be written, before anything is run. It refuses directories, files that another
-// option writes, files that are read, and files that cannot be written.
-func makeRoom(read []string, all ...target) error {
+// checkRoom refuses directories as files to write, before anything is run, and files that another option writes, files that are read, and
+// files that cannot be written. writeFile makes their directories, so that a command which is refused leaves none.
+func checkRoom(read []string, all ...target) error {
 	for i, w := range all {
 		if w.file == "" {
 			continue
@@ -43,10 +43,13 @@ func makeRoom(read []string, all ...target) error {
 				return fmt.Errorf("--%s %s: that file is read; name another", w.flag, w.file)
 			}
 		}
-		if err := os.MkdirAll(filepath.Dir(w.file), 0o755); err != nil {
-			return fmt.Errorf("--%s: %w", w.flag, err)
+		dir := filepath.Dir(w.file)
+		if d, none := os.Stat(dir); none != nil || !d.IsDir() {
+			err = files.CheckDir(dir)
+		} else {
+			err = files.CheckWritable(w.file)
 		}
-		if err := files.CheckWritable(w.file); err != nil {
+		if err != nil {
 			return fmt.Errorf("--%s: %w", w.flag, err)
 		}
 	}

@@ -162,6 +162,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if err := f.divisible(c); err != nil {
+		return err
+	}
 	if f.rewrite {
 		if err := f.checkRewrite(args); err != nil {
 			return err
@@ -177,6 +180,11 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 	if f.out != "" {
 		if err := apart(chosen); err != nil {
 			return err
+		}
+		for _, s := range chosen {
+			if dir := filepath.Join(f.out, s.scenario.Name); f.ci.junit != "" && dir == filepath.Dir(f.ci.junit) {
+				return fmt.Errorf("--junit %s: --out writes the files of runs into the directory %s; name a file elsewhere", f.ci.junit, dir)
+			}
 		}
 	}
 	if err := makeOut(f.out); err != nil {

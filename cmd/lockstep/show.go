@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -62,12 +63,12 @@ script, so it plays in an <img>. On paper, and for readers who prefer reduced mo
 					return err
 				}
 			} else if len(args) != 1 {
-				return fmt.Errorf("show takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep show clock-jump, and not %d; see lockstep list", len(args))
+				return fmt.Errorf("show takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep show clock-jump, or two with --html, and not %d; see lockstep list", len(args))
 			}
 			return slides.check(svg, png, html)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := makeRoom(args, target{"svg", svg}, target{"png", png}, target{"html", html}); err != nil {
+			if err := checkRoom(args, target{"svg", svg}, target{"png", png}, target{"html", html}); err != nil {
 				return err
 			}
 			if live && html == "" {
@@ -240,6 +241,9 @@ func draw(ctx context.Context, w io.Writer, all ...drawing) error {
 func writeFile(ctx context.Context, name string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
 	return files.Write(ctx, name, b.Bytes())

@@ -16,7 +16,7 @@ func newVersion(k known) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of Lockstep and of the libraries that affect its results",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			v := k.versions()
 			if asJSON {

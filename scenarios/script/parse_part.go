@@ -66,7 +66,7 @@ func checkClient(name string) error {
 	if err := history.CheckName(name); err != nil {
 		return err
 	}
-	if name == Nemesis || name == ResourceName || name == ProbeName || nodeName.MatchString(name) {
+	if name == Nemesis || name == "network" || name == ResourceName || name == ProbeName || nodeName.MatchString(name) {
 		return fmt.Errorf("no client can be named %s; that is another process; write client c1", name)
 	}
 	return nil

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -27,9 +28,19 @@ func FormatDuration(d time.Duration) string {
 	}
 }
 
+// durationForm is what [time.ParseDuration] accepts. What has this form and is refused nevertheless is longer than 292 years.
+var durationForm = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h))+$`)
+
+func tooLong(s string) error {
+	return fmt.Errorf("duration %s is too long; the limit is %s", s, FormatDuration(MaxDuration))
+}
+
 // ParseDuration parses a duration in any form that [time.ParseDuration] accepts, so it is an inverse of [FormatDuration].
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
+	if err != nil && durationForm.MatchString(s) {
+		return 0, tooLong(s)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%q must be a duration such as 15s, 1500ms or 2m", s)
 	}
@@ -45,7 +56,7 @@ func ParseSpan(s string) (time.Duration, error) {
 	case d < 0:
 		return 0, fmt.Errorf("duration %s is negative; write 0s or more", s)
 	case d > MaxDuration:
-		return 0, fmt.Errorf("duration %s is too long; the limit is %s", s, FormatDuration(MaxDuration))
+		return 0, tooLong(s)
 	}
 	return d, nil
 }
@@ -63,7 +74,7 @@ func ParsePositive(s string) (time.Duration, error) {
 // ambiguous.
 func parseSigned(s string) (time.Duration, error) {
 	if !signed(s) {
-		return 0, fmt.Errorf("%q has no sign; write +11s for forward or -11s for back", s)
+		return 0, fmt.Errorf("%[1]q has no sign; write +%[1]s for forward or -%[1]s for back", s)
 	}
 	d, err := ParsePositive(s[1:])
 	if s[0] == '-' {
