@@ -82,8 +82,8 @@ func (s *Search) limitsOf(ctx context.Context, shapes []Shape, quantities []quan
 // survey plays the calm runs, and keeps those that can be perturbed.
 func (l *limits) survey(ctx context.Context, shapes []Shape) error {
 	for _, shape := range shapes {
-		if shape.Workload == Resize && len(shapes) > 1 {
-			continue // its leases have other TTLs than the sheet says
+		if len(shapes) > 1 && (shape.Workload == Resize || shape.Workload == Again) {
+			continue // the leases of Resize have other TTLs than the sheet says; Again is like Once, with other work
 		}
 		page, err := shape.Calm()
 		if err != nil {
