@@ -61,7 +61,7 @@ var twins = []twin{
 	{"extend/single-extend/early", "single-extend-skips", ""},
 	{"extend/redlock-extend/early", "single-extend-skips", ""},
 	{"extend-minority/redlock-extend/unheard", "redlock-extend-rotates", ""},
-	{"acquire-cancelled/single-wait/unacknowledged", "single-wait-clean-up-cancelled", ""},
+	{"wait-refused/single-wait/cancelled", "single-wait-clean-up-cancelled", ""},
 	{"other-name/fenced", "single-one-key", ""},
 	{"other-name/watchdog", "single-one-key", ""},
 	{"other-name/redlock", "single-one-key", ""},
