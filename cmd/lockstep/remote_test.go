@@ -60,7 +60,7 @@ func TestOwnServer(t *testing.T) {
 	check(c, said, exitExpected, "on redis://"+s.Addr())
 	c, said = program("an0ther")
 	c.Run()
-	check(c, said, exitInput, "lockstep: redis://"+s.Addr()+": WRONGPASS")
+	check(c, said, exitInput, "lockstep: redis://"+s.Addr()+": AUTH: WRONGPASS")
 
 	if runtime.GOOS == "windows" {
 		t.Skip("processes cannot be interrupted on this system")
