@@ -601,3 +601,24 @@ func TestPackageTimeIsNotToBlame(t *testing.T) {
 		}
 	}
 }
+
+// Runs that prove something about the reference, and nothing about the lock, are named if that is because of what the lock did.
+func TestSparedRunsAreNamed(t *testing.T) {
+	unproved := func(name string, r checker.Result) *play.Outcome {
+		r.Verdict = checker.Inconclusive
+		return &play.Outcome{
+			Scenario: &script.Scenario{Name: name}, Run: script.Section{Lock: "single"}, History: &history.History{}, Result: r,
+			Promise: play.Promise{As: []script.Section{{Lock: "single"}}},
+		}
+	}
+	spared := []*play.Outcome{
+		unproved("a", checker.Result{}), unproved("b", checker.Result{OwnTime: true}), unproved("c", checker.Result{Idle: []string{"a fault"}}),
+		unproved("d", checker.Result{}), unproved("e", checker.Result{}),
+	}
+	if got, want := adviseStrict(spared), "unproved, though the same runs prove something about single: a/single, c/single, d/single and 1 more run\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := adviseStrict(spared[1:2]); got != "" {
+		t.Errorf("the lock calls package time, and the advice is %q", got)
+	}
+}

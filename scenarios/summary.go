@@ -228,7 +228,7 @@ func adviseState(outcomes []*play.Outcome) string {
 // namedSpared is how many runs [adviseStrict] names.
 const namedSpared = 3
 
-// adviseStrict names runs in which the lock was spared a danger that its reference meets. A mistake can be the reason: a lock that refuses, or
+// adviseStrict names runs in which the lock did not meet the danger that its reference meets. A bug can be the reason: a lock that refuses, or
 // that asks no node, meets no fault. It is empty if there are none.
 func adviseStrict(outcomes []*play.Outcome) string {
 	var names []string
@@ -246,8 +246,8 @@ func adviseStrict(outcomes []*play.Outcome) string {
 	if n := len(names) - namedSpared; n > 0 {
 		names, more = names[:namedSpared], " and "+reports.Count(n, "more run")
 	}
-	return fmt.Sprintf("unproved, though %s proves something there: %s%s\n", reference, strings.Join(names, ", "), more) +
-		"what helps: read in the output of go test -v why these runs prove nothing. A lock that refuses, or asks no node, may escape a danger by a mistake; scenarios.Strict() lets no such run pass"
+	return fmt.Sprintf("unproved, though the same runs prove something about %s: %s%s\n", reference, strings.Join(names, ", "), more) +
+		"what helps: go test -v says why they prove nothing about your lock. A bug can be the reason: a lock that refuses, or asks no node, never meets the danger. With scenarios.Strict() these runs fail"
 }
 
 // leastRefused is how many refusals there must be for [adviseRefusal].

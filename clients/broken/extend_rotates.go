@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"lockstep/clients"
 	"lockstep/clients/internal/parts"
 )
@@ -17,39 +15,17 @@ var extendRotates = clients.Lock{
 	Name:  "redlock-extend-rotates",
 	About: "redlock-extend, whose extension takes a new token, even if too few nodes have it",
 	Like:  []string{"redlock-extend"},
-	New: func(env clients.Env) clients.Locker {
-		r := parts.NewRedlock(env)
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			return r.Take(ctx, name, ttl, func(l *parts.RedlockLease) clients.Lease { return &rotatingLease{l} })
-		})
-	},
-}
-
-type rotatingLease struct{ *parts.RedlockLease }
-
-func (l *rotatingLease) Extend(ctx context.Context, ttl time.Duration) error {
-	r := l.Redlock
-	start := r.Env.Clock.Now()
-	if !start.Before(l.End) {
-		return clients.ErrNotHeld
-	}
-	if until, _ := r.Validity(start, ttl); until.Before(l.End) {
-		l.End = until
-	}
-	old, next := l.Token, parts.Token(r.Env.Rand)
-	l.Token = next
-	extended := 0
-	for _, err := range r.Ask(ctx, func(ctx context.Context, _ int, node *redis.Client) error {
-		return replace(ctx, node, l.Name, old, next, ttl)
-	}) {
-		if err == nil {
-			extended++
+	New: extendableOnMany(func(l *parts.RedlockLease) extension {
+		return func(ctx context.Context, start time.Time, ttl time.Duration) error {
+			r, old := l.Redlock, l.Token
+			l.Token = parts.Token(r.Env.Rand)
+			extended := replaceOnMany(ctx, l, old, l.Token, ttl)
+			until, left := r.Validity(start, ttl)
+			if extended < r.Quorum() || !left {
+				return fmt.Errorf("%w: %d nodes extended it", clients.ErrNotExtended, extended)
+			}
+			l.End = until
+			return nil
 		}
-	}
-	until, left := r.Validity(start, ttl)
-	if extended < r.Quorum() || !left {
-		return fmt.Errorf("%w: %d nodes extended it", clients.ErrNotExtended, extended)
-	}
-	l.End = until
-	return nil
+	}),
 }

@@ -46,37 +46,25 @@ var extendVersionedOnMany = clients.Lock{
 	Name:  "redlock-extend-versioned",
 	About: "redlock-extend, whose extension writes a new token, but keeps the old one unless a majority replies",
 	Like:  []string{"redlock-extend"},
-	New: func(env clients.Env) clients.Locker {
-		r := parts.NewRedlock(env)
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			return r.Take(ctx, name, ttl, func(l *parts.RedlockLease) clients.Lease { return &versionedLease{l} })
-		})
-	},
+	New: extendableOnMany(func(l *parts.RedlockLease) extension {
+		return func(ctx context.Context, start time.Time, ttl time.Duration) error {
+			r := l.Redlock
+			next := parts.Token(r.Env.Rand)
+			extended := replaceOnMany(ctx, l, l.Token, next, ttl)
+			until, left := r.Validity(start, ttl)
+			if extended < r.Quorum() || !left {
+				return fmt.Errorf("%w: %d nodes extended it", clients.ErrNotExtended, extended)
+			}
+			l.Token, l.End = next, until
+			return nil
+		}
+	}),
 }
 
-type versionedLease struct{ *parts.RedlockLease }
-
-func (l *versionedLease) Extend(ctx context.Context, ttl time.Duration) error {
-	r := l.Redlock
-	start := r.Env.Clock.Now()
-	if !start.Before(l.End) {
-		return clients.ErrNotHeld
-	}
-	if until, _ := r.Validity(start, ttl); until.Before(l.End) {
-		l.End = until
-	}
-	next, extended := parts.Token(r.Env.Rand), 0
-	for _, err := range r.Ask(ctx, func(ctx context.Context, _ int, node *redis.Client) error {
-		return replace(ctx, node, l.Name, l.Token, next, ttl)
-	}) {
-		if err == nil {
-			extended++
-		}
-	}
-	until, left := r.Validity(start, ttl)
-	if extended < r.Quorum() || !left {
-		return fmt.Errorf("%w: %d nodes extended it", clients.ErrNotExtended, extended)
-	}
-	l.Token, l.End = next, until
-	return nil
+// replaceOnMany replaces the value on all nodes, and returns how many did so.
+func replaceOnMany(ctx context.Context, l *parts.RedlockLease, old, next string, ttl time.Duration) int {
+	replaced, _ := parts.Count(l.Redlock.Ask(ctx, func(ctx context.Context, _ int, node *redis.Client) error {
+		return replace(ctx, node, l.Name, old, next, ttl)
+	}))
+	return replaced
 }

@@ -15,18 +15,23 @@ var renewOff = clients.Lock{
 	Name:  "watchdog-off-after-error",
 	About: "watchdog that stops for all leases of a client when one renewal fails",
 	Like:  []string{"watchdog"},
-	New: func(env clients.Env) clients.Locker {
-		var failed atomic.Bool
+	New:   stopsAll(func(_ bool, err error) bool { return err != nil }),
+}
+
+// stopsAll makes watchdogs that renew no lease of a process any more once the outcome of a renewal says stop.
+func stopsAll(stop func(ours bool, err error) bool) clients.New {
+	return func(env clients.Env) clients.Locker {
+		var stopped atomic.Bool
 		return parts.Watchdog(func(l *parts.Renewed, _ time.Duration) {
 			renew := l.Renew
 			l.Renew = func(ctx context.Context) (bool, error) {
 				ours, err := renew(ctx)
-				if err != nil {
-					failed.Store(true)
+				if stop(ours, err) {
+					stopped.Store(true)
 				}
 				return ours, err
 			}
-			l.Due = func() bool { return !failed.Load() }
+			l.Due = func() bool { return !stopped.Load() }
 		})(env)
-	},
+	}
 }

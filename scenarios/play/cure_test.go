@@ -204,7 +204,7 @@ func TestSeenCures(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	for _, c := range seen {
+	for _, c := range cures {
 		if c.shownBy == "" {
 			t.Errorf("nothing shows that %q helps", c.advice)
 		}

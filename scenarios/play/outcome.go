@@ -186,7 +186,7 @@ func (o *Outcome) Spared() bool {
 	return len(o.Promise.As) > 0 && (why == noEffect || why == noDanger)
 }
 
-// Reasons that [Outcome.WhyUnproved] returns.
+// What [Outcome.WhyUnproved] returns if [Outcome.Spared] is true.
 const (
 	noEffect = "a fault without effect"
 	noDanger = "the danger did not occur"
