@@ -742,7 +742,7 @@ func TestExplain(t *testing.T) {
 			c1 had set the key of c1#1 on n1 at 0.010s, with a TTL of 39990ms instead of 10s.
 			c1 was granted c1#1 on n1 n2 at 0.010s, valid until 9.000s by its own clock.
 			c2 asked for the lock at 1.000s, was refused 2 times, the last time at 20.000s, and never got it.
-			c2 set the key of c2#2 on n2 at 9.100s, did not get the lock that way, and left it there: nothing deleted it before 19.100s.
+			c2 set the key of c2#2 on n2 at 9.100s, but did not get the lock, and left it there: nothing deleted it before 19.100s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a node that was down for a small part of the wait", property: checker.FaultTolerance, story: `
@@ -774,7 +774,7 @@ func TestExplain(t *testing.T) {
 			9.96    c1 info exit`,
 			want: `
 			c1 was granted c1#1 on n1 n2 at 0.005s, and learnt of it at 0.116s, valid until 9.964s by its own clock.
-			By its clock c1#1 was to end only 40ms before its first key, which had been set at 0.004s with a TTL of 10s: c1 left no more for the drift of clocks.
+			By the clock of c1, c1#1 was to end only 40ms before its first key, which had been set at 0.004s with a TTL of 10s: that was all it left for the drift of clocks.
 			The key of c1#1 expired on n2 at 9.910s, before its time.
 			c2 was granted c2#1 on n2 n3 at 9.921s, valid until 19.800s by its own clock: n2 no longer had the key of the older lease, and n3 never had it.
 			c1 did not know this: by its own clock c1#1 was valid until 9.964s.

@@ -77,8 +77,8 @@ func (n *narrator) margin(l *facts.Lease) {
 		return
 	}
 	first := slices.MinFunc(n.votes(l), func(a, b facts.Life) int { return a.From - b.From })
-	n.say(step, l.ReturnEvent, []int{l.InvokeEvent, first.From}, "By its clock %s was to end only %s before its first key, which had been set at %s with a TTL of %s: %s left no more for the drift of clocks.",
-		l.Label, history.FormatDuration(margin.Round(time.Millisecond)), n.time(first.From), rounded(first.Promise), l.Client)
+	n.say(step, l.ReturnEvent, []int{l.InvokeEvent, first.From}, "By the clock of %s, %s was to end only %s before its first key, which had been set at %s with a TTL of %s: that was all it left for the drift of clocks.",
+		l.Client, l.Label, history.FormatDuration(margin.Round(time.Millisecond)), n.time(first.From), rounded(first.Promise))
 }
 
 // ending says what ended a hold, and returns the events that show it.

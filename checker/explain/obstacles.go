@@ -112,9 +112,9 @@ func (n *narrator) leftovers(from, to int) {
 	}
 	text := ""
 	if len(labels) > 1 {
-		text = fmt.Sprintf(" It left keys like that %d times.", len(labels))
+		text = fmt.Sprintf(" It left such keys %d times.", len(labels))
 	}
-	n.say(step, first[0].From, append(beginnings(first), endings(first)...), "%s set the %s of %s on %s %s, did not get the lock that way, and left %s there: nothing deleted %s before %s.%s",
+	n.say(step, first[0].From, append(beginnings(first), endings(first)...), "%s set the %s of %s on %s %s, but did not get the lock, and left %s there: nothing deleted %s before %s.%s",
 		history.Client(labels[0]), number(first, "key", "keys"), labels[0], strings.Join(processes(first), " "), n.when(beginnings(first)),
 		number(first, "it", "them"), number(first, "it", "them"), n.time(slices.Max(endings(first))), text)
 }
