@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,6 +197,9 @@ func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, e
 	single := map[string]bool{} // the directories that are named
 	for _, arg := range args {
 		info, err := os.Stat(arg)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: there is no such file or directory; check takes what lockstep run --out has written", arg)
+		}
 		if err != nil {
 			return nil, err
 		}

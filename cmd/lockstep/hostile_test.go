@@ -67,7 +67,7 @@ func TestHostileNames(t *testing.T) {
 		{3, "plot clocks PAGE --out OUT", "every clock showed true time"},
 		{0, "plot wait PAGE --out OUT", "wait.png"},
 		{3, "plot FILE", "unknown plot"},
-		{3, "serve FILE-nowhere", "no such file"},
+		{3, "serve FILE-nowhere", "there is no such directory"},
 		{3, "run \xff.txtar", `"\xff.txtar": the name of a scenario file must be valid UTF-8`},
 		{3, "FILE", "unknown command"},
 		{3, "run --FILE", "unknown flag"},

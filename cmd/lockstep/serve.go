@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -37,8 +38,11 @@ It only reads, serves nothing outside the directory, and listens only on this ma
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
-				return fmt.Errorf("%s is not a directory", args[0]) // checked first: opening a pipe would wait for a writer
+			switch info, err := os.Stat(args[0]); { // checked first: opening a pipe would wait for a writer
+			case errors.Is(err, fs.ErrNotExist):
+				return fmt.Errorf("%s: there is no such directory; lockstep run --out %s makes one", args[0], quoted(args[0]))
+			case err == nil && !info.IsDir():
+				return fmt.Errorf("%s is not a directory", args[0])
 			}
 			root, err := os.OpenRoot(args[0])
 			if err != nil {

@@ -25,9 +25,15 @@ func Read(ctx context.Context, name string, most int64) ([]byte, error) {
 	go func() { // a read that blocks cannot be interrupted, but nobody has to wait for it
 		defer close(done)
 		var f *os.File
-		if f, err = os.Open(name); err == nil {
+		if f, err = os.Open(name); errors.Is(err, fs.ErrNotExist) {
+			err = absent(name)
+		} else if err == nil {
 			defer f.Close()
-			if info, e := f.Stat(); e == nil && info.Size() > most {
+			switch info, e := f.Stat(); {
+			case e == nil && info.IsDir():
+				err = fmt.Errorf("%s: that is a directory; name a file in it", name)
+				return
+			case e == nil && info.Size() > most:
 				err = tooLarge(name, most)
 				return
 			}
@@ -43,6 +49,12 @@ func Read(ctx context.Context, name string, most int64) ([]byte, error) {
 		return nil, ctx.Err()
 	}
 }
+
+// An absent file is an [fs.ErrNotExist], and says which file it is.
+type absent string
+
+func (a absent) Error() string { return string(a) + ": there is no such file" }
+func (absent) Unwrap() error   { return fs.ErrNotExist }
 
 // checkMark returns an error if a text begins with a byte order mark, as editors on Windows write it. Left in, it would be part of
 // the first word.

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,7 +128,10 @@ func TestReadLimit(t *testing.T) {
 	if _, err := Read(t.Context(), name, 1<<20-1); err == nil || !strings.Contains(err.Error(), name+": the file must have at most") {
 		t.Errorf("read with %v", err)
 	}
-	if _, err := Read(t.Context(), name+"y", 1); !os.IsNotExist(err) {
+	if _, err := Read(t.Context(), name+"y", 1); !errors.Is(err, fs.ErrNotExist) || err.Error() != name+"y: there is no such file" {
+		t.Errorf("read with %v", err)
+	}
+	if _, err := Read(t.Context(), filepath.Dir(name), 1<<20); err == nil || !strings.Contains(err.Error(), ": that is a directory; name a file in it") {
 		t.Errorf("read with %v", err)
 	}
 }
