@@ -99,42 +99,16 @@ func proved(outcomes []*play.Outcome) (proved, apply int) {
 
 // sentence sums outcomes up: what they prove, what came of these, and why the others prove nothing.
 func sentence(outcomes []*play.Outcome) string {
-	count := map[play.Standing]int{}
-	better := 0
-	var references []string
-	why := map[string]int{}
-	for _, o := range outcomes {
-		s := o.Standing()
-		count[s]++
-		if s == play.Safe && o.ExpectedVerdict() == checker.Unsafe && !o.SweptInPart() {
-			better++
-		}
-		if r := o.Run.Reference(); s.Proves() && !slices.Contains(references, r) {
-			references = append(references, r)
-		}
-		if s == play.Unproved {
-			why[o.WhyUnproved()]++
-		}
-	}
-	guests, parts := 0, 0
-	for _, o := range outcomes {
-		if o.SweptInPart() && o.Standing().Proves() {
-			parts++
-		}
-		if o.Run.Guests && o.Standing().Proves() {
-			guests++
-		}
-	}
-	name := history.List(references)
-	before := slices.ContainsFunc(outcomes, func(o *play.Outcome) bool { return o.Promise.Earlier != nil })
+	t := counted(outcomes)
+	name := history.List(t.references)
 	var verdicts []string
-	if n := count[play.Safe]; n > 0 {
+	if n := t.count[play.Safe]; n > 0 {
 		verdicts = append(verdicts, fmt.Sprintf("%d SAFE", n))
 	}
-	if better > 0 {
-		verdicts[0] += fmt.Sprintf(", %d of them where %s is not", better, name)
+	if t.better > 0 {
+		verdicts[0] += fmt.Sprintf(", %d of them where %s is not", t.better, name)
 	}
-	if before {
+	if t.before {
 		name = "before"
 	}
 	var rest []string
@@ -154,7 +128,7 @@ func sentence(outcomes []*play.Outcome) string {
 		{play.TooBig, "used too much memory", false},
 		{play.NotRun, "not run", false},
 	} {
-		n := count[p.Standing]
+		n := t.count[p.Standing]
 		if n == 0 {
 			continue
 		}
@@ -164,8 +138,8 @@ func sentence(outcomes []*play.Outcome) string {
 		}
 		if p.Standing == play.Unproved {
 			var reasons []string
-			for _, reason := range slices.Sorted(maps.Keys(why)) {
-				reasons = append(reasons, fmt.Sprintf("%s: %d", reason, why[reason]))
+			for _, reason := range slices.Sorted(maps.Keys(t.why)) {
+				reasons = append(reasons, fmt.Sprintf("%s: %d", reason, t.why[reason]))
 			}
 			text += " (" + strings.Join(reasons, ", ") + ")"
 		}
@@ -175,11 +149,11 @@ func sentence(outcomes []*play.Outcome) string {
 			rest = append(rest, text)
 		}
 	}
-	if guests > 0 {
-		verdicts = append(verdicts, fmt.Sprintf("%d with the clients as WebAssembly (%s)", guests, GuestsMark))
+	if t.guests > 0 {
+		verdicts = append(verdicts, fmt.Sprintf("%d with the clients as WebAssembly (%s)", t.guests, GuestsMark))
 	}
-	if parts > 0 {
-		verdicts = append(verdicts, fmt.Sprintf("%d swept in part", parts))
+	if t.parts > 0 {
+		verdicts = append(verdicts, fmt.Sprintf("%d swept in part", t.parts))
 	}
 	n, _ := proved(outcomes)
 	s := fmt.Sprintf("%s: %d proved", reports.Count(len(outcomes), "run"), n)
@@ -187,6 +161,44 @@ func sentence(outcomes []*play.Outcome) string {
 		s += " (" + strings.Join(verdicts, "; ") + ")"
 	}
 	return strings.Join(append([]string{s}, rest...), ", ")
+}
+
+// A tally is what the last line of a test counts.
+type tally struct {
+	count         map[play.Standing]int
+	why           map[string]int // the reasons why runs proved nothing
+	better        int            // SAFE where the reference is not
+	guests, parts int            // proved with the clients as WebAssembly, and by a sweep of some positions only
+	references    []string
+	before        bool // the runs are compared with earlier ones, not with a reference
+}
+
+func counted(outcomes []*play.Outcome) tally {
+	t := tally{count: map[play.Standing]int{}, why: map[string]int{}}
+	for _, o := range outcomes {
+		s := o.Standing()
+		t.count[s]++
+		t.before = t.before || o.Promise.Earlier != nil
+		if s == play.Safe && o.ExpectedVerdict() == checker.Unsafe && !o.SweptInPart() {
+			t.better++
+		}
+		if s == play.Unproved {
+			t.why[o.WhyUnproved()]++
+		}
+		if !s.Proves() {
+			continue
+		}
+		if r := o.Run.Reference(); !slices.Contains(t.references, r) {
+			t.references = append(t.references, r)
+		}
+		if o.SweptInPart() {
+			t.parts++
+		}
+		if o.Run.Guests {
+			t.guests++
+		}
+	}
+	return t
 }
 
 // hints says what helps with mistakes that show in many runs.

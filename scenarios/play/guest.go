@@ -74,50 +74,13 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 	if err != nil {
 		panic("play: " + err.Error())
 	}
-	number := slices.Index(r.Clients(), name) + 1
-	ready, begin, end := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	h := &host{
+		p: p, number: slices.Index(r.Clients(), name) + 1, job: job, ended: &g.ended,
+		ready: make(chan struct{}), begin: make(chan struct{}), end: make(chan struct{}),
+	}
 	launch := func() *wasm.Instance {
 		in := g.module.Start(wasm.Config{
-			Process: p, Random: w.Rand(g.job.Seed, "guest", name), Args: os.Args, Env: guestEnv(name), Resolve: servers.resolve,
-			Ask: func(in *wasm.Instance, data []byte) []byte {
-				var q question
-				if err := json.Unmarshal(data, &q); err != nil {
-					panic("play: a guest asks " + string(data))
-				}
-				var a reply
-				switch {
-				case q.Job:
-					a.Job = job
-				case q.Begin:
-					close(ready)
-					select {
-					case <-begin:
-					case <-in.Dead():
-					}
-				case q.Record != nil:
-					p.Record(*q.Record)
-					in.Yield() // a fault that this event triggers acts before the next statement of the client
-				case q.Doing != nil:
-					p.Doing(q.Doing.Op, q.Doing.ID, q.Doing.Lock)
-				case q.Lease:
-					a.Lease = p.Lease()
-				case q.Pause > 0:
-					in.Pause(q.Pause)
-				case q.Until != nil:
-					a.FD = in.Instant(*q.Until + time.Duration(number)) // see outOfStep
-				case q.Steady:
-					a.Steady = p.Steady()
-				case q.End:
-					a.FD = in.Never()
-					g.ended.Store(name, true)
-					close(end)
-				}
-				answer, err := json.Marshal(a)
-				if err != nil {
-					panic("play: " + err.Error())
-				}
-				return answer
-			},
+			Process: p, Random: w.Rand(g.job.Seed, "guest", name), Args: os.Args, Env: guestEnv(name), Resolve: servers.resolve, Ask: h.answer,
 		})
 		g.all[name] = in
 		return in
@@ -126,7 +89,7 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 		w.Warm(func() {
 			in := launch()
 			select {
-			case <-ready:
+			case <-h.ready:
 			case <-in.Ended():
 			}
 		})
@@ -135,18 +98,67 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 		p.Stay()
 	}
 	p.Go(func(context.Context) {
-		outOfStep(p, number-1) // no two processes start in the same nanosecond, from which code may make a token
+		outOfStep(p, h.number-1) // no two processes start in the same nanosecond, from which code may make a token
 		in := g.all[name]
 		if in == nil {
 			in = launch()
 		}
-		close(begin)
+		close(h.begin)
 		select {
-		case <-end:
+		case <-h.end:
 		case <-in.Ended():
 		case <-in.Dead():
 		}
 	})
+}
+
+// A host answers the questions of one guest.
+type host struct {
+	p                 *sim.Process
+	number            int           // of the client in its run, from 1
+	job               []byte        // what the guest carries out
+	ended             *sync.Map     // the names of the guests that have come to their end
+	ready, begin, end chan struct{} // closed when the guest is ready, when it may begin, and when it has ended
+}
+
+func (h *host) answer(in *wasm.Instance, data []byte) []byte {
+	var q question
+	if err := json.Unmarshal(data, &q); err != nil {
+		panic("play: a guest asks " + string(data))
+	}
+	var a reply
+	switch {
+	case q.Job:
+		a.Job = h.job
+	case q.Begin:
+		close(h.ready)
+		select {
+		case <-h.begin:
+		case <-in.Dead():
+		}
+	case q.Record != nil:
+		h.p.Record(*q.Record)
+		in.Yield() // a fault that this event triggers acts before the next statement of the client
+	case q.Doing != nil:
+		h.p.Doing(q.Doing.Op, q.Doing.ID, q.Doing.Lock)
+	case q.Lease:
+		a.Lease = h.p.Lease()
+	case q.Pause > 0:
+		in.Pause(q.Pause)
+	case q.Until != nil:
+		a.FD = in.Instant(*q.Until + time.Duration(h.number)) // see outOfStep
+	case q.Steady:
+		a.Steady = h.p.Steady()
+	case q.End:
+		a.FD = in.Never()
+		h.ended.Store(h.p.Name, true)
+		close(h.end)
+	}
+	answer, err := json.Marshal(a)
+	if err != nil {
+		panic("play: " + err.Error())
+	}
+	return answer
 }
 
 // err says why a guest failed, if one did. It is called when all guests have ended with their bubble.

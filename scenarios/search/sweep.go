@@ -119,13 +119,29 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		sum.Possible = b.Sites
 		sum.Positions, sum.Kept, sum.Idle, sum.Violated, sum.Unproved = l.Plans, l.Survived, l.Idle, l.Violating, l.Unproved
 	}
+	if worst, err = one.doubted(ctx, c, worst, sum, b); err != nil {
+		return nil, err
+	}
+	if worst.Standing() == play.Broke {
+		if small := one.reduced(ctx, c, at, worst); small != nil {
+			worst, sum.Reduced = small, small.Scenario.LanesText()
+		}
+	}
+	sum.Also = besides(worst.Broken(), breaches)
+	worst.Sweep, sum.Page, worst.Scenario = sum, worst.Scenario, c.Scenario
+	return worst, nil
+}
+
+// doubted makes the worst outcome of a sweep inconclusive, with the reason, if the sweep as a whole proves nothing.
+func (s *Search) doubted(ctx context.Context, c play.Case, worst *play.Outcome, sum *play.Sweep, b *Bounded) (*play.Outcome, error) {
 	switch {
 	case worst.Standing() >= play.Failed: // whatever the other positions prove
 	case b.Differs != "":
 		worst.Result.Verdict, worst.Differs = checker.Inconclusive, b.Differs
 		worst.Result.Unmet = append(worst.Result.Unmet, "not reproducible: "+b.Differs)
 	case b.Unproved != nil:
-		if worst, err = one.position(ctx, c, b.Unproved); err != nil {
+		var err error
+		if worst, err = s.position(ctx, c, b.Unproved); err != nil {
 			return nil, err
 		}
 		sum.Worst = worded(b.Unproved)
@@ -140,13 +156,6 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 		worst.Result.Verdict = checker.Inconclusive
 		worst.Result.Unmet = append(worst.Result.Unmet, fmt.Sprintf("none of the %d perturbations had an effect", sum.Positions))
 	}
-	if worst.Standing() == play.Broke {
-		if small := one.reduced(ctx, c, at, worst); small != nil {
-			worst, sum.Reduced = small, small.Scenario.LanesText()
-		}
-	}
-	sum.Also = besides(worst.Broken(), breaches)
-	worst.Sweep, sum.Page, worst.Scenario = sum, worst.Scenario, c.Scenario
 	return worst, nil
 }
 
