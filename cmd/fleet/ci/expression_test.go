@@ -76,6 +76,8 @@ func (r *job) eval(node actionlint.ExprNode) any {
 	case *actionlint.CompareOpNode:
 		left, right := fmt.Sprint(r.eval(n.Left)), fmt.Sprint(r.eval(n.Right))
 		switch n.Kind {
+		case actionlint.CompareOpNodeKindEq:
+			return left == right
 		case actionlint.CompareOpNodeKindNotEq:
 			return left != right
 		case actionlint.CompareOpNodeKindGreater:
@@ -91,6 +93,8 @@ func (r *job) eval(node actionlint.ExprNode) any {
 			return true
 		case "cancelled":
 			return false
+		case "failure":
+			return r.failed
 		case "format":
 			for i, a := range args[1:] {
 				args[0] = strings.ReplaceAll(args[0], fmt.Sprintf("{%d}", i), a)
@@ -117,6 +121,8 @@ func TestExpressions(t *testing.T) {
 		"github.run_attempt > 1":           true,
 		"!cancelled() && inputs.b":         "",
 		"hashFiles('none') != ''":          false,
+		"inputs.a == 'x'":                  true,
+		"failure() && inputs.a == 'x'":     false,
 	} {
 		if got := r.value(expression); got != want {
 			t.Errorf("%s is %v, want %v", expression, got, want)

@@ -56,7 +56,7 @@ func newJob(t *testing.T, service string) *job {
 	r := &job{t: t, workspace: t.TempDir(), temp: t.TempDir(), service: service, env: map[string]string{}}
 	r.summary = filepath.Join(r.temp, "summary")
 	r.contexts = contexts{
-		"github": contexts{"run_id": "1234", "run_attempt": "1", "action_path": files},
+		"github": contexts{"run_id": "1234", "run_attempt": "1", "action_path": files, "token": "secret", "repository": "me/mine", "server_url": "https://github.com"},
 		"steps":  contexts{},
 		"matrix": contexts{}, "strategy": contexts{}, "inputs": map[string]string{},
 	}

@@ -19,9 +19,10 @@ type workflow struct {
 	} `yaml:"concurrency"`
 	Env  map[string]string `yaml:"env"`
 	Jobs map[string]struct {
-		Needs          words  `yaml:"needs"`
-		RunsOn         string `yaml:"runs-on"`
-		TimeoutMinutes int    `yaml:"timeout-minutes"`
+		Needs          words             `yaml:"needs"`
+		RunsOn         string            `yaml:"runs-on"`
+		Permissions    map[string]string `yaml:"permissions"`
+		TimeoutMinutes int               `yaml:"timeout-minutes"`
 		Strategy       struct {
 			FailFast *bool `yaml:"fail-fast"`
 			Matrix   struct {
@@ -64,6 +65,16 @@ func TestNightlySchema(t *testing.T) {
 		t.Errorf("the jobs need %s: the merge must wait for all shards", got)
 	}
 }
+
+// gh stands for the program of that name. It keeps the bodies of issue 7 and of its comments.
+const gh = `set -eu
+test -n "$GH_TOKEN" -a "$GH_REPO" = me/mine
+echo "$*" >>"$GH_KEPT/gh.log"
+next=$GH_KEPT/comment-$(($(ls "$GH_KEPT" | grep -c ^comment- || :) + 1))
+case "$1 $2" in
+"issue list") test ! -e "$GH_KEPT/comment-1" || echo 7 ;;
+"issue create" | "issue comment") for last; do :; done; cp "$last" "$next" ;;
+esac`
 
 func TestNightly(t *testing.T) {
 	if testing.Short() {
@@ -110,23 +121,39 @@ func TestNightly(t *testing.T) {
 
 	// On the first night, what is found is new, and the job fails. On the second, a replay finds it again.
 	night := func(day string, attempt int) *job {
-		clock := t.TempDir()
-		write(t, filepath.Join(clock, "date"), "#!/bin/sh\necho "+day+"\n")
-		if err := os.Chmod(filepath.Join(clock, "date"), 0o755); err != nil {
-			t.Fatal(err)
+		programs := t.TempDir()
+		for name, text := range map[string]string{"date": "echo " + day, "gh": gh} {
+			write(t, filepath.Join(programs, name), "#!/bin/sh\n"+text+"\n")
+			if err := os.Chmod(filepath.Join(programs, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
 		}
-		w.Env["PATH"] = clock + ":" + os.Getenv("PATH")
+		w.Env["PATH"] = programs + ":" + os.Getenv("PATH")
+		w.Env["GH_KEPT"] = service
 		return w.job(t, service, "merge", 0, attempt)
 	}
 	r := night("2026-11-20", 1)
 	r.ended(true, "1 new", "exit status 1")
 	says(t, read(t, r.summary), 0, 0, "night 2026-11-20: 1 new")
+	says(t, read(t, filepath.Join(service, "comment-1")), 0, 0, "night 2026-11-20: 1 new", "| **new** |", "https://github.com/me/mine/actions/runs/1234\n")
+	says(t, read(t, filepath.Join(service, "gh.log")), 0, 0, "issue create --label lockstep --title The nightly search has found something new --body-file comment.md\n")
 	r = night("2026-11-21", 2)
 	r.ended(false, "1 ongoing")
 	says(t, read(t, r.summary), 0, 0, "night 2026-11-21: 0 new, 0 regressed, 1 ongoing")
+	if exists(filepath.Join(service, "comment-2")) {
+		t.Error("there is a comment on a night without anything new")
+	}
 	if !exists(filepath.Join(service, "artifacts/search/lockstep-ledger.db")) {
 		t.Error("the ledger is not kept with the results")
 	}
+
+	// Without the ledger of the nights before everything is new again, which the open issue is told.
+	if err := os.RemoveAll(filepath.Join(service, "cache")); err != nil {
+		t.Fatal(err)
+	}
+	night("2026-11-22", 3).ended(true, "1 new", "exit status 1")
+	says(t, read(t, filepath.Join(service, "comment-2")), 0, 0, "night 2026-11-22: 1 new")
+	says(t, read(t, filepath.Join(service, "gh.log")), 0, 0, "issue comment 7 --body-file comment.md\n")
 
 	w.Env["SEARCH"] = ""
 	w.job(t, service, "shard", 1, 1).ended(true, "SEARCH: must have the arguments of lockstep explore, each on a line of its own")
