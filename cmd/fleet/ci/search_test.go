@@ -20,6 +20,7 @@ type workflow struct {
 	Env  map[string]string `yaml:"env"`
 	Jobs map[string]struct {
 		Needs          words             `yaml:"needs"`
+		If             string            `yaml:"if"`
 		RunsOn         string            `yaml:"runs-on"`
 		Permissions    map[string]string `yaml:"permissions"`
 		TimeoutMinutes int               `yaml:"timeout-minutes"`
@@ -61,8 +62,11 @@ func TestNightlySchema(t *testing.T) {
 	if w.Jobs["shard"].Strategy.FailFast == nil || *w.Jobs["shard"].Strategy.FailFast {
 		t.Error("a shard that fails must not end the others")
 	}
-	if got := fmt.Sprint(w.Jobs["shard"].Needs, w.Jobs["merge"].Needs); got != "[build] [shard]" {
-		t.Errorf("the jobs need %s: the merge must wait for all shards", got)
+	if got := fmt.Sprint(w.Jobs["replay"].Needs, w.Jobs["shard"].Needs, w.Jobs["merge"].Needs); got != "[build] [build] [shard replay]" {
+		t.Errorf("the jobs need %s: the merge must wait for all shards, and these not for the replay", got)
+	}
+	if got := w.Jobs["merge"].If; got != "${{ !cancelled() && needs.shard.result == 'success' }}" {
+		t.Errorf("the merge runs if %s, and must run although something has regressed in the replay", got)
 	}
 }
 
@@ -91,6 +95,7 @@ func TestNightly(t *testing.T) {
 	}
 	want := alone(t, onGitHub(), runNumber)
 	const compare = "Compare with the nights before"
+	w.job(t, service, "replay", 0, 1).ended(false) // there is no ledger yet
 	merged := func() {
 		t.Helper()
 		r := w.job(t, service, "merge", 0, 1, compare)
@@ -120,7 +125,7 @@ func TestNightly(t *testing.T) {
 	merged()
 
 	// On the first night, what is found is new, and the job fails. On the second, a replay finds it again.
-	night := func(day string, attempt int) *job {
+	night := func(name, day string, attempt int) *job {
 		programs := t.TempDir()
 		for name, text := range map[string]string{"date": "echo " + day, "gh": gh} {
 			write(t, filepath.Join(programs, name), "#!/bin/sh\n"+text+"\n")
@@ -130,14 +135,17 @@ func TestNightly(t *testing.T) {
 		}
 		w.Env["PATH"] = programs + ":" + os.Getenv("PATH")
 		w.Env["GH_KEPT"] = service
-		return w.job(t, service, "merge", 0, attempt)
+		return w.job(t, service, name, 0, attempt)
 	}
-	r := night("2026-11-20", 1)
+	r := night("merge", "2026-11-20", 1)
 	r.ended(true, "1 new", "exit status 1")
 	says(t, read(t, r.summary), 0, 0, "night 2026-11-20: 1 new")
 	says(t, read(t, filepath.Join(service, "comment-1")), 0, 0, "night 2026-11-20: 1 new", "| **new** |", "https://github.com/me/mine/actions/runs/1234\n")
 	says(t, read(t, filepath.Join(service, "gh.log")), 0, 0, "issue create --label lockstep --title The nightly search has found something new --body-file comment.md\n")
-	r = night("2026-11-21", 2)
+	r = night("replay", "2026-11-21", 2)
+	r.ended(false, "1 ongoing")
+	says(t, read(t, r.summary), 0, 0, "night 2026-11-21: 0 new, 0 regressed, 1 ongoing")
+	r = night("merge", "2026-11-21", 2)
 	r.ended(false, "1 ongoing")
 	says(t, read(t, r.summary), 0, 0, "night 2026-11-21: 0 new, 0 regressed, 1 ongoing")
 	if exists(filepath.Join(service, "comment-2")) {
@@ -151,7 +159,8 @@ func TestNightly(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(service, "cache")); err != nil {
 		t.Fatal(err)
 	}
-	night("2026-11-22", 3).ended(true, "1 new", "exit status 1")
+	night("replay", "2026-11-22", 3).ended(false)
+	night("merge", "2026-11-22", 3).ended(true, "1 new", "exit status 1")
 	says(t, read(t, filepath.Join(service, "comment-2")), 0, 0, "night 2026-11-22: 1 new")
 	says(t, read(t, filepath.Join(service, "gh.log")), 0, 0, "issue comment 7 --body-file comment.md\n")
 
