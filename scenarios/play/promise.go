@@ -122,7 +122,7 @@ const (
 	Known                  // a claim is broken, and is known to be
 	Failed                 // the run did not end; this value and those after it fail a test
 	TooBig                 // it was ended because it used too much memory
-	NotRun                 // it was skipped, because most likely it would not have ended either
+	NotRun                 // skipped, because it would most likely not have ended either; those before it have failed the test
 	Broke                  // a claim is broken
 	Other                  // not what a file expects, or what is known
 )
