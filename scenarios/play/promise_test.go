@@ -1,6 +1,7 @@
 package play
 
 import (
+	"strings"
 	"testing"
 
 	"lockstep/checker"
@@ -34,14 +35,41 @@ func TestOwnerOnlyByAClock(t *testing.T) {
 	}
 }
 
-// A run in which a node refused a command is not repeated with guests: they would send it, too.
-func TestRefusedNeedsNoGuests(t *testing.T) {
+// A run is not repeated with guests if it had guests, or if a node refused a command: they would send it, too.
+func TestNeedsGuests(t *testing.T) {
 	c := Case{Run: script.Section{Lock: "single"}}
 	o := &Outcome{Result: checker.Result{Verdict: checker.Inconclusive, OwnTime: true}}
 	if !c.NeedsGuests(o) {
 		t.Error("package time needs no guests")
 	}
+	if c.Run.Guests = true; c.NeedsGuests(o) {
+		t.Error("a run with guests needs guests")
+	}
+	c.Run.Guests = false
 	if o.Result.Refused = []string{"ZINTERSTORE"}; c.NeedsGuests(o) {
 		t.Error("a refused command needs guests")
+	}
+}
+
+// An earlier result decides instead of the claim.
+func TestStandingBesidesAnEarlierResult(t *testing.T) {
+	for was, want := range map[checker.Verdict]Standing{checker.Unsafe: AsOthers, checker.Safe: Other} {
+		o := &Outcome{Promise: Promise{Earlier: &checker.Result{Verdict: was}}, Result: checker.Result{Verdict: checker.Unsafe}}
+		for _, p := range checker.Properties() {
+			o.Promise.Earlier.Statuses = append(o.Promise.Earlier.Statuses, checker.PropertyStatus{Property: p, Status: o.Result.Status(p)})
+		}
+		if got := o.Standing(); got != want {
+			t.Errorf("UNSAFE, and %s before, stands as %d, want %d", was, got, want)
+		}
+	}
+}
+
+// The names of locks are recorded once each, and only if there is another than the usual one.
+func TestNamesOf(t *testing.T) {
+	other := script.Lane{Process: "c1", Steps: []script.Step{script.Lock{Name: "b"}, script.Acquire{}, script.Lock{Name: LockName}, script.Lock{Name: "b"}}}
+	for want, lanes := range map[string][]script.Lane{"": {{Process: "c1", Steps: []script.Step{script.Acquire{}}}}, LockName + " b": {other, other}} {
+		if got := strings.Join(namesOf(script.Section{Lanes: lanes}), " "); got != want {
+			t.Errorf("the names are %q, want %q", got, want)
+		}
 	}
 }
