@@ -278,7 +278,7 @@ func (n *narrator) during(i int) int {
 	e := n.event(i)
 	for in := facts.Before(n.f.Invokes[e.By], i); in >= 0; in = facts.Before(n.f.Invokes[e.By], in) {
 		out := n.outcome(in)
-		if n.event(in).At <= e.Departure() && (out < 0 || out > i || n.event(out).At >= e.Departure()) {
+		if n.event(in).At <= e.Departure() && (out < 0 || n.event(out).At >= e.Departure()) {
 			return in
 		}
 	}

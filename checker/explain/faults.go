@@ -16,9 +16,6 @@ func (n *narrator) tellOnce(i int) bool {
 	if i < 0 || n.told[i] {
 		return false
 	}
-	if n.told == nil {
-		n.told = map[int]bool{}
-	}
 	n.told[i] = true
 	return true
 }
@@ -29,9 +26,11 @@ func (n *narrator) fault(w weight, i int) {
 	if e.Kind != history.Injected || e.Op == history.Missed || !n.tellOnce(i) {
 		return
 	}
-	switch f := e.Fault().(type) {
-	case history.Pause:
+	if e.Op == "pause" {
 		n.pause(w, i)
+		return
+	}
+	switch f := e.Fault().(type) {
 	case history.Crash, history.Stop:
 		if back := n.undone(i); back >= 0 {
 			n.say(w, i, []int{back}, "%s and came back at %s.", n.deed(i), n.time(back))
@@ -40,12 +39,6 @@ func (n *narrator) fault(w weight, i int) {
 		}
 	case history.Cut, history.Hold, history.Delay:
 		n.link(w, i, f)
-	case nil:
-		if e.Op == "pause" {
-			n.pause(w, i)
-		} else {
-			n.say(w, i, nil, "%s.", n.deed(i))
-		}
 	default:
 		n.say(w, i, nil, "%s.", n.deed(i))
 	}
@@ -75,7 +68,7 @@ func the(process string) string {
 func Faults(f *facts.Facts, faults ...int) []string {
 	blind := *f
 	blind.Undone = nil
-	n := &narrator{f: &blind}
+	n := &narrator{f: &blind, told: map[int]bool{}}
 	for _, i := range faults {
 		n.fault(step, i)
 	}
@@ -318,7 +311,7 @@ func (n *narrator) link(w weight, i int, f history.Fault) {
 		}
 	}
 	n.say(w, i, others, "%s", r.text())
-	if last := len(n.story) - 1; last >= 0 && n.story[last].Text == r.text() {
+	if last := len(n.story) - 1; n.story[last].Text == r.text() {
 		n.story[last].route = r
 	}
 }

@@ -15,7 +15,7 @@ import (
 // narrate calls f with a narrator of a story, and returns its sentences.
 func narrate(t *testing.T, text string, f func(n *narrator)) (told []string) {
 	t.Helper()
-	n := &narrator{f: facts.Of(handmade.History(t, text))}
+	n := &narrator{f: facts.Of(handmade.History(t, text)), told: map[int]bool{}}
 	f(n)
 	for _, s := range n.story {
 		told = append(told, s.Text)

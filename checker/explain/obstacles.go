@@ -82,7 +82,7 @@ func (n *narrator) obstacles(from, to int) {
 			standing = append(standing, k.Node)
 		}
 	}
-	if n.f.Meta.Quorum() > 1 && len(n.f.Meta.Nodes)-n.nodes(standing) >= n.f.Meta.Quorum() { // the other nodes make a majority
+	if len(n.f.Meta.Nodes)-n.nodes(standing) >= n.f.Meta.Quorum() { // the other nodes make a majority
 		n.leftovers(from, to)
 	}
 }
@@ -94,7 +94,7 @@ func (n *narrator) leftovers(from, to int) {
 	for _, k := range n.f.Lives {
 		lasted := n.f.At(k.To) - n.event(k.From).At
 		if k.From < from || k.From > to || n.f.Lease(k.Label) != nil || n.f.Passing[k.Key] || n.nodes([]string{k.Node}) == 0 || !n.long(lasted) ||
-			n.event(k.From).By != history.Client(k.Label) || k.To >= len(n.f.Events) || n.event(k.To).Op != history.Expire {
+			n.event(k.From).By != history.Client(k.Label) || n.event(k.To).Op != history.Expire {
 			continue
 		}
 		if len(first) > 0 && history.Client(k.Label) != history.Client(first[0].Label) {
@@ -139,11 +139,11 @@ func (n *narrator) setAgain(l *facts.Lease, k facts.Life) {
 func (n *narrator) misjudged(l *facts.Lease, keys []facts.Life, to int) {
 	i := l.EndEvent
 	e := n.event(i)
-	if i < 0 || i > to || e.Op != history.Extend || e.Kind != history.Fail || l.Ended != facts.LeaseLost {
+	if i > to || e.Op != history.Extend {
 		return
 	}
-	there := slices.DeleteFunc(slices.Clone(keys), func(k facts.Life) bool { return k.From > i || k.To < i })
-	if len(there) == 0 || n.nodes(processes(there)) < n.f.Meta.Quorum() {
+	there := slices.DeleteFunc(slices.Clone(keys), func(k facts.Life) bool { return k.From > i })
+	if n.nodes(processes(there)) < n.f.Meta.Quorum() {
 		return
 	}
 	why := ""
@@ -157,10 +157,9 @@ func (n *narrator) misjudged(l *facts.Lease, keys []facts.Life, to int) {
 // replaced tells of a key that took the place of the key of a lease of the same client, in an extension or a renewal, and what became of that lease.
 // It reports whether the key is one.
 func (n *narrator) replaced(client string, k facts.Life, to int) bool {
-	over := n.event(k.From)
 	in := n.during(k.From)
 	label := n.event(in).Lease
-	if n.event(in).Op != history.Extend || over.Op != history.Over || over.By != client || history.Client(over.Owner) != client || n.f.Lease(label) == nil {
+	if n.event(in).Op != history.Extend || history.Client(n.event(k.From).Owner) != client || n.f.Lease(label) == nil {
 		return false
 	}
 	n.grant(n.f.Lease(label), "")
@@ -169,7 +168,7 @@ func (n *narrator) replaced(client string, k facts.Life, to int) bool {
 	if e := n.event(out); why == "" && (e.Kind == history.Fail || e.Kind == history.Info) {
 		why, lost = map[history.Kind]string{history.Fail: ", which failed at ", history.Info: ", which was not answered until "}[e.Kind]+n.time(out), []int{out}
 	}
-	n.say(step, k.From, append(lost, in, event(n.f.Outcome, in)), "In the extension of %s, %s gave its key on %s a new value at %s, which counts as the key of %s%s.", label, client, k.Node, n.time(k.From), k.Label, why)
+	n.say(step, k.From, append(lost, in, out), "In the extension of %s, %s gave its key on %s a new value at %s, which counts as the key of %s%s.", label, client, k.Node, n.time(k.From), k.Label, why)
 	left := facts.After(n.f.Releases[label], k.From)
 	if left >= 0 && left < to {
 		n.unreleased(left, []facts.Life{k})
@@ -336,7 +335,7 @@ func (n *narrator) inItsOwnWay(client string, k facts.Life, to int) {
 	again := n.after(k.From, func(e history.Event) bool {
 		return e.Op == history.Deliver && e.Process == k.Node && e.By == client && e.Word == request.Word && e.Value != request.Value
 	})
-	if request.Word == "" || strings.HasPrefix(request.Word, "EVAL") || again < 0 || again > min(k.To, to) || out >= 0 && again > out {
+	if request.Word == "" || strings.HasPrefix(request.Word, "EVAL") || again > min(k.To, to) || out >= 0 && again > out {
 		return
 	}
 	n.say(step, again, []int{k.From}, "At %s %s asked %s again, and the key of %s was in its way.", n.time(again), client, k.Node, k.Label)
@@ -389,7 +388,7 @@ func (n *narrator) repeated(client string, k facts.Life) {
 	again := n.after(k.From, func(e history.Event) bool {
 		return e.Op == history.Deliver && e.Process == k.Node && e.By == client && e.Value == n.event(request).Value
 	})
-	if again >= 0 && again < failed && n.event(failed).Kind == history.Fail {
+	if again < failed && n.event(failed).Kind == history.Fail {
 		n.say(step, again, []int{k.From, failed}, "At %s the same request of %s arrived at %s again, found the key, and was refused.",
 			n.time(again), client, k.Node)
 	}
@@ -441,7 +440,7 @@ func (n *narrator) misread(l *facts.Lease, k facts.Life) {
 	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == history.Acquire })
 	believed := n.validity(l, over)
 	until := n.event(believed).Until
-	if over < 0 || asked < 0 || until == history.NoEnd {
+	if asked < 0 || until == history.NoEnd {
 		return
 	}
 	n.say(step, over, []int{k.From, believed, n.v.Events[asked]},

@@ -89,7 +89,7 @@ func (n *narrator) tellWrite() {
 
 // overworked makes the last sentence say that a client went on after its lease, if that alone explains the violation.
 func (n *narrator) overworked(l *facts.Lease, j int) {
-	if l == nil || j < 0 || l.EndEvent >= 0 && l.EndEvent < j {
+	if j < 0 || l.EndEvent >= 0 && l.EndEvent < j {
 		return
 	}
 	believed := n.validity(l, j)

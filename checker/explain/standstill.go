@@ -76,11 +76,8 @@ func (n *narrator) unasked(client string, from, to int) {
 	next := n.after(to, func(e history.Event) bool {
 		return slices.ContainsFunc(left, func(node string) bool { return request(e, node) }) || e.Kind == history.Injected || e.Process == client && e.Kind == history.OK
 	})
-	if next < 0 {
-		next = len(n.f.Events)
-	}
-	end := max(to, n.before(next, func(e history.Event) bool {
-		return e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info) && (n.event(next).Kind != history.Message || e.At <= n.event(next).Departure())
+	end := max(to, n.lastBefore(next, func(e history.Event) bool {
+		return e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info)
 	}))
 	last := n.event(end).At
 	var asked, named []string
@@ -93,7 +90,7 @@ func (n *narrator) unasked(client string, from, to int) {
 			named, events = append(named, node), append(events, seen)
 		}
 	}
-	if n.f.Meta.Quorum() < 2 || len(asked) == 0 || len(left) == 0 || slices.ContainsFunc(left, func(node string) bool { return slices.Contains(asked, node) }) {
+	if len(asked) == 0 || len(left) == 0 || slices.ContainsFunc(left, func(node string) bool { return slices.Contains(asked, node) }) {
 		return
 	}
 	others := fmt.Sprintf("%d other nodes that were", len(left))
@@ -138,10 +135,6 @@ func (n *narrator) withoutRequest(client string, to int) {
 		// While a fault lasts, requests may never arrive, and the history does not show them. Deadlock freedom is only about the time after it.
 		return sent || e.Kind == history.Injected && n.v.Property == checker.DeadlockFreedom
 	})
-	since := n.event(last).At
-	if n.event(last).Kind == history.Message {
-		since = n.event(last).Departure()
-	}
 	answered := func(e history.Event) bool {
 		return e.Process == client && e.Op == history.Acquire && (e.Kind == history.Fail || e.Kind == history.Info && n.v.Property == checker.DeadlockFreedom)
 	}
@@ -155,14 +148,8 @@ func (n *narrator) withoutRequest(client string, to int) {
 	next := n.after(max(last, to), func(e history.Event) bool {
 		return request(e) && e.By == client || e.Kind == history.Injected || e.Process == client && e.Op == history.Acquire && e.Kind == history.OK
 	})
-	if next < 0 {
-		next = len(n.f.Events)
-	}
-	first, end := n.after(asked, answered), n.before(next, answered)
-	if sent := n.event(next); request(sent) { // it may have left before the last answer
-		end = n.before(next, func(e history.Event) bool { return answered(e) && e.At <= sent.Departure() })
-	}
-	if first < 0 || end <= first || !n.long(n.event(end).At-n.event(first).At) {
+	first, end := n.after(asked, answered), n.lastBefore(next, answered)
+	if first < 0 || !n.long(n.event(end).At-n.event(first).At) {
 		return
 	}
 	how := "refused it"
@@ -172,7 +159,17 @@ func (n *narrator) withoutRequest(client string, to int) {
 			how += " (" + history.Shortened(e.Error, 100) + ")"
 		}
 	}
-	n.say(step, first, []int{last, end}, "From %s to %s %s sent no request to a lock node: its lock %s without asking one.", history.Seconds(since), n.time(end), client, how)
+	n.say(step, first, []int{last, end}, "From %s to %s %s sent no request to a lock node: its lock %s without asking one.", history.Seconds(n.event(last).Departure()), n.time(end), client, how)
+}
+
+// lastBefore returns the last event for which f holds before event i, or before the message that it is had left; -1 if there is none. If i is -1,
+// all events count.
+func (n *narrator) lastBefore(i int, f func(history.Event) bool) int {
+	if i < 0 {
+		return n.before(len(n.f.Events), f)
+	}
+	left := n.event(i).Departure()
+	return n.before(i, func(e history.Event) bool { return f(e) && e.At <= left })
 }
 
 // dawdled tells of a client that had its keys on a majority of nodes, but whose attempt went on for long after that. Usually the
@@ -202,7 +199,7 @@ func (n *narrator) dawdled(client string, from, to int) {
 		}
 		// A client that deletes one of these keys has given up the attempt, and may begin the next with the same token.
 		gaveUp := n.after(last.From, func(e history.Event) bool {
-			return e.Kind == history.State && e.Op == history.Delete && e.By == client && e.Owner == last.Label
+			return e.Op == history.Delete && e.By == client && e.Owner == last.Label
 		})
 		end, out := end, out
 		if gaveUp >= 0 && gaveUp < end {
@@ -254,7 +251,7 @@ func (n *narrator) mute(client string, in, i, end int) (nodes []string, faults [
 		answer := n.after(in, func(e history.Event) bool {
 			return e.Op == history.Deliver && e.By == node && e.Process == client
 		})
-		if fault >= 0 && n.stands(fault, i) && (answer < 0 || answer > end) {
+		if n.stands(fault, i) && (answer < 0 || answer > end) {
 			nodes, faults = append(nodes, node), append(faults, fault)
 		}
 	}

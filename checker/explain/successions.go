@@ -75,7 +75,7 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 
 	nodes := processes(never)
 	switch {
-	case len(votes) == 0 || len(nodes) == 0 || n.f.Meta.Replicas[nodes[0]] != "" || len(short)+len(shortLost) > 0:
+	case len(nodes) == 0 || n.f.Meta.Replicas[nodes[0]] != "" || len(short)+len(shortLost) > 0:
 		return ""
 	case len(nodes) == len(processes(votes)):
 		if n.otherName(first, never) {
