@@ -23,6 +23,8 @@ func TestChanges(t *testing.T) {
 	unsafe := result(Unsafe, Violated, BoundedPause)
 	fewer := result(Safe, OK)
 	fewer.Statuses = fewer.Statuses[1:]
+	older := result(Safe, OK)
+	older.Statuses = append(older.Statuses, PropertyStatus{"politeness", OK})
 	unmet := result(Safe, OK)
 	unmet.Unmet = []string{"nothing"}
 	for _, test := range []struct {
@@ -34,6 +36,7 @@ func TestChanges(t *testing.T) {
 		{"another verdict", unsafe, result(Safe, OK), []string{"it was UNSAFE, and is SAFE", first + " was violated, and is ok"}},
 		{"another assumption", unsafe, result(Unsafe, Violated, BoundedDelay), []string{first + " was violated with bounded pause broken, and is with bounded delay"}},
 		{"a new property", fewer, result(Safe, OK), []string{first + " is ok, and was not judged then"}},
+		{"a property that was given up", older, result(Safe, OK), []string{"politeness was ok, and is not judged any more"}},
 	} {
 		if got := test.now.Changes(test.was); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)

@@ -85,6 +85,7 @@ func TestTokens(t *testing.T) {
 		{name: "blame: a counter of another name was lost", story: strings.ReplaceAll(first+"11 n1 lose key=lock:fence"+again("32"), "lock:fence", "{lock}:n"), want: []string{back + " [durable nodes]"}},
 		{name: "blame: another node knew the token, and lost it", story: "nodes 3\n" + both(first) + "2 n2 set 33 key=lock:fence by=c1\n11 n2 lose key=lock:fence" + both(again("32")), want: []string{back + " [durable nodes]"}},
 		{name: "blame: another node came back with an older number", story: "nodes 3\n" + both(first) + "2 n2 set 33 key=lock:fence by=c1\n11 n2 over 31 key=lock:fence" + both(again("32")), want: []string{back + " [durable nodes]"}},
+		{name: "blame: another node came back with the same number", story: "nodes 3\n" + both(first) + "2 n2 set 33 key=lock:fence by=c1\n11 n2 over 33 key=lock:fence" + both(again("32")), want: []string{back + " [none]"}},
 		{name: "blame: a client set the number on another node back", story: "nodes 3\n" + both(first) + "2 n2 set 33 key=lock:fence by=c1\n11 n2 over 31 key=lock:fence by=c2" + both(again("32")), want: []string{back + " [none]"}},
 		{name: "blame: another node lost an older number", story: "nodes 3\n" + both(first) + "2 n2 set 31 key=lock:fence by=c1\n11 n2 lose key=lock:fence" + both(again("32")), want: []string{back + " [none]"}},
 		{name: "blame: a key was lost that has never counted tokens", story: first + "11 n1 lose key=other" + again("32"), want: []string{back + " [none]"}},

@@ -1735,6 +1735,11 @@ func checkExplanation(t interface {
 			checkGrounds(t, h, s)
 		}
 	}
+	for _, i := range v.Events { // a late message broke the assumption
+		if last := told[len(told)-1]; v.Assumption == checker.BoundedDelay && i >= 0 && i < len(h.Events) && h.Events[i].Kind == history.Message && !slices.Contains(last.Events, i) {
+			t.Errorf("%q does not cite event %d", last.Text, i)
+		}
+	}
 	if last := v.Events[len(v.Events)-1]; !slices.Contains(all, last) {
 		t.Errorf("event %d, the last that proves %q, is not told", last, v.What)
 	}
@@ -1811,9 +1816,11 @@ func TestExplainPersistence(t *testing.T) {
 
 // A resource that does not compare tokens accepts a lower token after a higher one.
 func TestExplainUncheckedTokens(t *testing.T) {
-	for write, want := range map[string]string{
-		"12 resource accept B c2#1 fence=2": "The resource does not compare tokens: it accepted fence 1 after fence 2.",
-		"12 c2 invoke write B c2#1":         "At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease: no fence above 1 had reached it yet.",
+	const overwrote = "At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease: it overwrote B."
+	for _, test := range []struct{ resource, write, want string }{
+		{"fenced", "12 resource accept B c2#1 fence=2", overwrote}, // it has forgotten fence 2
+		{"plain", "12 resource accept B c2#1 fence=2", "The resource does not compare tokens: it accepted fence 1 after fence 2."},
+		{"plain", "12 c2 invoke write B c2#1", "At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease: no fence above 1 had reached it yet."},
 	} {
 		h := handmade.History(t, `
 			0       c1 invoke acquire
@@ -1824,14 +1831,14 @@ func TestExplainUncheckedTokens(t *testing.T) {
 			11      c2 invoke acquire
 			11.004  n1 set c2#1
 			11.006  c2 ok acquire c2#1 until=21 fence=2
-			`+write+`
+			`+test.write+`
 			13      c1 invoke write A c1#1
 			13.001  resource accept A c1#1 fence=1`)
-		h.Meta.Resource = "plain"
+		h.Meta.Resource = test.resource
 		v := found(h, checker.ResourceExclusion)
 		told := Story(facts.Of(h), v)
-		if len(told) < 2 || told[len(told)-2].Text != want {
-			t.Errorf("told %v, want %q", told, want)
+		if len(told) < 2 || told[len(told)-2].Text != test.want {
+			t.Errorf("%s: told %v, want %q", test.resource, told, test.want)
 		}
 		checkExplanation(t, h, v, told)
 	}

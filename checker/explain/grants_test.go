@@ -16,6 +16,17 @@ func TestGrant(t *testing.T) {
 	}
 }
 
+// TestGoneVotes: a key that was gone when its client learnt of the grant is told only if no majority was left.
+func TestGoneVotes(t *testing.T) {
+	const left = "nodes 3\n0 c1 invoke acquire\n0.1 n3 set c1#1\n0.101 n3 lose c1#1\n0.102 n1 set c1#1\n"
+	for _, test := range []struct{ story, want string }{
+		{left, "c1 was granted c1#1 on n1 (and on n3, where its key was gone by then) at 0.103s, valid until 10.000s by its own clock."},
+		{left + "0.102 n2 set c1#1\n", "c1 was granted c1#1 on n1 n2 at 0.102s, valid until 10.000s by its own clock."},
+	} {
+		told(t, test.story, narrate(t, test.story+"0.103 c1 ok acquire c1#1 until=10", func(n *narrator) { n.grant(&n.f.Holds[0], "") }), test.want)
+	}
+}
+
 // TestRenewals: until when a lease was extended before the last event of a story.
 func TestRenewals(t *testing.T) {
 	const c1 = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n"
