@@ -38,9 +38,9 @@ func newLedger() *cobra.Command {
   closed     closed by a person with a reason; it stays closed, even if it is found again
 
 Two findings are the same if the lock, the property, the assumption and the steps that prove the
-violation are the same: names, times and magnitudes do not count. Nor does the version of the lock,
-which is recorded with each night. So after an upgrade the ledger says which findings are still
-there.
+violation are the same: names, times and magnitudes do not count. Nor do the version of the lock
+and the build of Lockstep, which are recorded with each night. So after an upgrade the ledger says
+which findings are still there.
 
 A night resolves a finding only if it could have found it again. It must have finished a search of
 the same calm run with the same seed, and that search must have tried the kinds of perturbation that
@@ -137,7 +137,8 @@ func (f *ledgerFlags) add() *cobra.Command {
 		Use:   "add FILE|- ...",
 		Short: "Add what searches found on one night, and say what is new",
 		Long: `Add adds what lockstep explore --json has printed. Adding the same again changes nothing. If a file
-begins with what lockstep version --json prints, its searches are recorded with these versions.
+begins with what lockstep version --json prints, its searches are recorded with these versions, and
+with this build of Lockstep.
 
 If GITHUB_STEP_SUMMARY is set, add writes its table there as well.
 
@@ -360,20 +361,27 @@ func oneID(c *cobra.Command, args []string) error {
 }
 
 func (f *ledgerFlags) show() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show the story of a finding, its scenario, and what each night said about it",
 		Args:  oneID,
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
 				g, history, err := l.Show(c.Context(), args[0])
-				if err == nil {
+				switch {
+				case err != nil:
+				case asJSON:
+					err = g.WriteJSON(c.OutOrStdout(), history)
+				default:
 					g.WriteText(out(c), history)
 				}
 				return err
 			})
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
 }
 
 func (f *ledgerFlags) close() *cobra.Command {

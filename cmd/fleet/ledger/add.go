@@ -110,17 +110,20 @@ func (b *book) nightOf(label string) (id int64, err error) {
 	return id, err
 }
 
-// versions returns the version of a lock, and that of Lockstep; empty if unknown.
+// versions returns the version of a lock, and the build of Lockstep; empty if unknown.
 func (b *book) versions(lock string) (version, build string) {
+	lockstep := "" // all that older programs say about their build
 	for _, m := range b.modules {
 		switch m.Name {
 		case lock:
 			version = m.Version
-		case "lockstep":
+		case "build":
 			build = m.Version
+		case "lockstep":
+			lockstep = m.Version
 		}
 	}
-	return cmp.Or(b.version, version), build
+	return cmp.Or(b.version, version), cmp.Or(build, lockstep)
 }
 
 // look is how a search looked, as visits have it in JSON.

@@ -153,12 +153,15 @@ func find(ctx context.Context, q querier, id string) (*Finding, error) {
 type Line struct {
 	Night   string  `json:"night"`
 	Version string  `json:"version,omitempty"` // of the lock
-	Build   string  `json:"build,omitempty"`   // of Lockstep
+	Build   string  `json:"build,omitempty"`   // of Lockstep; its version if that is all that was known
 	Outcome Outcome `json:"-"`
 	What    string  `json:"outcome"`
 	How     string  `json:"how"`   // the search, in words
 	State   State   `json:"state"` // what the night made of the finding
 }
+
+// ShortBuild is enough of the build to tell it from others: the same as lockstep fleet shows.
+func (l Line) ShortBuild() string { return l.Build[:min(len(l.Build), 19)] }
 
 // Show returns a finding, and its history.
 func (l *Ledger) Show(ctx context.Context, id string) (*Finding, []Line, error) {

@@ -95,6 +95,9 @@ func all(t *testing.T, l *Ledger) string {
 			t.Fatal(err)
 		}
 		f.WriteText(&b, history)
+		if err := f.WriteJSON(&b, history); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p, err := l.Page(t.Context())
 	if err != nil {
@@ -239,6 +242,36 @@ func TestVersions(t *testing.T) {
 	_, history, err = l.Show(t.Context(), list[0].ID)
 	if err != nil || len(history) != 4 || history[2].Outcome != Found || history[3].Version != "v0.9.5" || history[3].Outcome != Absent || history[3].State != Ongoing {
 		t.Error(history, err)
+	}
+}
+
+// TestBuild shows by which build of Lockstep something was found. Two builds on one night are two lines. Older programs say only their version.
+func TestBuild(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "l.db"))
+	one, two := "sha256:"+strings.Repeat("1", 64), "sha256:"+strings.Repeat("2", 64)
+	var night string
+	for _, build := range []string{one, two} {
+		night += `[{"name":"lockstep","version":"(devel)"},{"name":"build","version":"` + build + `"}]` + "\n" + line("a", 2)
+	}
+	mustAdd(t, l, "1", night)
+	mustAdd(t, l, "2", `[{"name":"lockstep","version":"v1"}]`+"\n"+line("a", 2))
+	list, err := l.List(t.Context())
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	_, history, err := l.Show(t.Context(), list[0].ID)
+	if err != nil || len(history) != 3 || history[0].Build != one || history[1].Build != two || history[2].Build != "v1" {
+		t.Error(history, err)
+	}
+	text := all(t, l)
+	for _, want := range []string{
+		"1               sha256:111111111111  found    workload once, bound 1  new\n",
+		`"build": "` + two + `",`,
+		`<td title="` + two + `">sha256:222222222222<td>found`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ CREATE TABLE visits (
 	digest BLOB NOT NULL, -- of what was added
 	lock TEXT NOT NULL,
 	version TEXT NOT NULL, -- of the lock
-	build TEXT NOT NULL, -- of Lockstep
+	build TEXT NOT NULL, -- of Lockstep; its version if an older program has added it
 	replayed INTEGER NOT NULL,
 	search TEXT NOT NULL, -- how it searched, in JSON
 	UNIQUE (night, digest)

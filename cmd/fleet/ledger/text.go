@@ -128,14 +128,26 @@ func WriteList(w io.Writer, all []*Finding) {
 	io.WriteString(w, rendered(t))
 }
 
-// WriteJSON writes findings as a JSON array, with their pages. Characters that cannot be shown are escaped, for it may be read in a
-// terminal.
+// WriteJSON writes findings as a JSON array, with their pages.
 func WriteJSON(w io.Writer, all []*Finding) error {
+	return writeJSON(w, append([]*Finding{}, all...))
+}
+
+// WriteJSON writes a finding as a JSON object, with its history.
+func (f *Finding) WriteJSON(w io.Writer, history []Line) error {
+	return writeJSON(w, struct {
+		*Finding
+		History []Line `json:"history"`
+	}{f, history})
+}
+
+// writeJSON escapes characters that cannot be shown, for it may be read in a terminal.
+func writeJSON(w io.Writer, v any) error {
 	var text, b strings.Builder
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(append([]*Finding{}, all...)); err != nil {
+	if err := enc.Encode(v); err != nil {
 		return err
 	}
 	for _, r := range text.String() {
@@ -162,9 +174,9 @@ func (f *Finding) WriteText(w io.Writer, history []Line) {
 	for line := range strings.SplitSeq(f.Story, "\n") {
 		fmt.Fprintln(w, strings.TrimRight("  "+reports.Visible(line), " "))
 	}
-	t := newTable("night", "version", "outcome", "by", "state")
+	t := newTable("night", "version", "build", "outcome", "by", "state")
 	for _, h := range history {
-		t.AppendRow(table.Row{word(h.Night), word(h.Version), h.What, word(h.How), h.State})
+		t.AppendRow(table.Row{word(h.Night), word(h.Version), word(h.ShortBuild()), h.What, word(h.How), h.State})
 	}
 	fmt.Fprintf(w, "\n%s", rendered(t))
 	if f.Scenario != "" {
