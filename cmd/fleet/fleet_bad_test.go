@@ -218,10 +218,15 @@ func TestQueueGetsFull(t *testing.T) {
 	b.until(worker, ": done in", limit)
 	c.ConfigSet(t.Context(), "maxmemory", "1")
 	b.until(p, "is full: give it more memory (maxmemory), or forget a search (lockstep fleet forget ID); trying again", limit)
+	b.until(worker, "forget a search (lockstep fleet forget ID); shards under way continue, and the worker keeps trying", limit)
 	time.Sleep(time.Second)
 	c.ConfigSet(t.Context(), "maxmemory", "0")
 	if stdout, stderr, code := b.wait(p, limit); stdout != b.alone("explore") || code != 1 {
 		t.Errorf("exit status %d\n%s", code, stderr)
+	}
+	b.until(worker, "works again, and the worker goes on", limit)
+	if text := worker.stderr.String(); strings.Count(text, "is full") != 1 || strings.Count(text, "works again") != 1 {
+		t.Errorf("the worker says more than once that the queue is full, or works again:\n%s", text)
 	}
 }
 

@@ -67,6 +67,7 @@ type worker struct {
 	end    context.CancelCauseFunc
 	busy   sync.WaitGroup
 	failed atomic.Int32 // how many attempts in a row have failed
+	stuck  atomic.Int32 // how many things the queue does not do at present
 	mu     sync.Mutex   // for log
 }
 
@@ -148,7 +149,21 @@ func (w *worker) say(format string, args ...any) {
 	fmt.Fprintf(w.log, "lockstep: "+format+"\n", args...)
 }
 
-// live gives signs of life, says when the queue is lost and found, and which searches this worker cannot help.
+// trouble says once that the queue does not do something, and once that everything works again. The pointer is that of whoever tries.
+func (w *worker) trouble(failing *bool, err error) {
+	if *failing == (err != nil) {
+		return
+	}
+	*failing = err != nil
+	switch {
+	case *failing && w.stuck.Add(1) == 1:
+		w.say("%v; shards under way continue, and the worker keeps trying", err)
+	case !*failing && w.stuck.Add(-1) == 0:
+		w.say("%s works again, and the worker goes on", w.q)
+	}
+}
+
+// live gives signs of life, and says which searches this worker cannot help.
 func (w *worker) live() {
 	var lost bool
 	told := map[string]bool{}
@@ -165,14 +180,10 @@ func (w *worker) live() {
 		case w.ctx.Err() != nil:
 			return
 		case err != nil && !queue.Passing(err):
-			w.end(err)
+			w.fatal(err)
 			return
-		case err != nil && !lost:
-			w.say("%v; shards under way continue, and the worker keeps trying", err)
-		case err == nil && lost:
-			w.say("%s answers again", w.q)
 		}
-		lost = err != nil
+		w.trouble(&lost, err)
 		select {
 		case <-w.ctx.Done():
 			return
@@ -198,10 +209,17 @@ func (w *worker) strangers(told map[string]bool) error {
 
 // persist tries something until it succeeds, fails for good, or the worker ends; then it tries a last time.
 func (w *worker) persist(f func(context.Context) error) error {
+	var failing bool
 	for {
 		err := f(w.ctx)
-		if err == nil || w.ctx.Err() == nil && !queue.Passing(err) {
-			return err
+		if w.ctx.Err() == nil {
+			if err != nil && !queue.Passing(err) {
+				return err
+			}
+			w.trouble(&failing, err)
+		}
+		if err == nil {
+			return nil
 		}
 		select {
 		case <-w.ctx.Done():
