@@ -135,7 +135,7 @@ func newForget(f *fleetFlags) *cobra.Command {
 		Long: `Forget removes a search from the queue, with all that its shards found. Other keys in the server
 are not touched. Commands that wait for the search end with an error, and workers drop its shards.`,
 		Example: "  lockstep fleet forget 3f2a90b1c77d --queue redis://queue.example:6379",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneID("lockstep fleet status"),
 		RunE: func(c *cobra.Command, args []string) error {
 			q, err := f.open(c)
 			if err != nil {

@@ -352,12 +352,14 @@ func words[S ~string](list []S) []string {
 	return all
 }
 
-// oneID checks that there is one argument.
-func oneID(c *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("%s takes one ID, and %d were given; lockstep ledger list shows the IDs", c.Name(), len(args))
+// oneID checks that there is one argument. The command that shows the IDs is named for the error.
+func oneID(shown string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s takes one ID, and %d were given; %s shows the IDs", c.Name(), len(args), shown)
+		}
+		return nil
 	}
-	return nil
 }
 
 func (f *ledgerFlags) show() *cobra.Command {
@@ -365,7 +367,7 @@ func (f *ledgerFlags) show() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show the story of a finding, its scenario, and what each night said about it",
-		Args:  oneID,
+		Args:  oneID("lockstep ledger list"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
 				g, history, err := l.Show(c.Context(), args[0])
@@ -389,7 +391,7 @@ func (f *ledgerFlags) close() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "close ID --reason TEXT",
 		Short: "Accept a finding, so that it no longer counts as new or regressed",
-		Args:  oneID,
+		Args:  oneID("lockstep ledger list"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
 				g, err := l.CloseFinding(c.Context(), args[0], reason)
@@ -408,7 +410,7 @@ func (f *ledgerFlags) reopen() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reopen ID",
 		Short: "Undo close",
-		Args:  oneID,
+		Args:  oneID("lockstep ledger list"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.with(c.Context(), false, func(l *ledger.Ledger) error {
 				g, err := l.Reopen(c.Context(), args[0])
