@@ -317,7 +317,7 @@ func (f *exploreFlags) run(c *cobra.Command, args []string) error {
 	}
 	lib, _ := f.known.library(f.shape.Lock)
 	if lib.Restless && f.guests != play.GuestsAlways && f.divided() {
-		return fmt.Errorf("--shard: %s draws from a source that cannot be seeded, so shards would not agree; add --guests always", f.shape.Lock)
+		return fmt.Errorf("a search of %s cannot be divided: it draws from a source that cannot be seeded, so shards would not agree; add --guests always", f.shape.Lock)
 	}
 	if err := f.open(c, args, f.out, f.shape.Lock); err != nil {
 		return err

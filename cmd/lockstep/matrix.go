@@ -76,10 +76,10 @@ func (f *matrixFlags) print(c *cobra.Command, args []string) error {
 		return errors.New("--json and --markdown are two formats; choose one")
 	}
 	switch {
+	case f.on == onBoth && f.divided():
+		return fmt.Errorf("a command with --on %s cannot be divided: only simulated runs have the same result on each machine", f.on)
 	case f.on == onBoth && f.out != "":
 		return errors.New("--out writes a matrix, but --on both prints how far simulation and real servers agree; leave out one of them")
-	case f.on == onBoth && f.divided():
-		return errors.New("--shard is for simulated runs: only those have the same result on each machine")
 	case f.on == onBoth && f.seeds != 1:
 		return errors.New("--seeds cannot be combined with --on both; use --repeat, which repeats runs with one seed")
 	case f.on == onBoth:

@@ -111,7 +111,7 @@ func (f *runFlags) check() error {
 	case f.limit < leastLimit:
 		return fmt.Errorf("--limit %v: must be at least %v", f.limit, leastLimit)
 	case f.divided() && f.on != play.OnSim:
-		return errors.New("--shard is for simulated runs: only those have the same result on each machine")
+		return fmt.Errorf("a command with --on %s cannot be divided: only simulated runs have the same result on each machine", f.on)
 	case f.on == play.OnReal && len(f.servers) == 0:
 		return redisserver.Find()
 	}

@@ -50,7 +50,8 @@ var local = []string{"shard", "out", "workers", "junit", "against", "rewrite"}
 // divided reports whether the command plays one shard only, so that there is no result yet.
 func (f *shardFlags) divided() bool { return f.shard.Part > 0 }
 
-// divisible refuses options with which there is no merged result, or not the same, if --shard is given.
+// divisible refuses options with which there is no merged result, or not the same, if --shard is given. It does not name --shard: who uses a
+// fleet has not given that.
 func (f *shardFlags) divisible(c *cobra.Command) error {
 	if !f.divided() {
 		return nil
@@ -63,10 +64,10 @@ func (f *shardFlags) divisible(c *cobra.Command) error {
 	for _, o := range []struct{ name, why string }{
 		{"time", "each machine would make a different number of runs in that time; use --runs"},
 		{"first", "the first violation is known only when all shards have ended"},
-		{"grid", "a map cannot be divided"},
+		{"grid", "one process draws the map"},
 	} {
 		if c.Flags().Changed(o.name) {
-			return fmt.Errorf("--%s cannot be combined with --shard: %s", o.name, o.why)
+			return fmt.Errorf("a command with --%s cannot be divided: %s", o.name, o.why)
 		}
 	}
 	return nil
@@ -189,7 +190,6 @@ Options after -- are added to the command, such as --json, --verbose, --out or -
   lockstep explore --lock redlock --nodes 3 --bound 2 --shard 2/2 --out shards/2
   lockstep merge shards/*
   lockstep merge shards/* -- --out found --json`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dirs, options := args, []string(nil)
 			if n := c.ArgsLenAtDash(); n >= 0 {
@@ -206,7 +206,7 @@ func merge(c *cobra.Command, k known, dirs, options []string) error {
 		return errors.New("shards are merged by worker processes, which this system does not have")
 	}
 	if len(dirs) == 0 {
-		return errors.New("lockstep merge needs the directories of the shards, before --")
+		return errors.New("merge takes at least one DIR, as --shard writes it; options come after the DIRs and --")
 	}
 	all, err := shards.Merge(c.Context(), dirs)
 	if err != nil {
