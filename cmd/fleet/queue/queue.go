@@ -94,6 +94,7 @@ func Open(ctx context.Context, s Server) (*Queue, error) {
 		client.Close()
 		return nil, err
 	}
+	q.server.known = true
 	if err := q.foreign(ctx, nil); err != nil {
 		client.Close()
 		return nil, err

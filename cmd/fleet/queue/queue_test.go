@@ -4,10 +4,12 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +45,30 @@ func TestParseServer(t *testing.T) {
 		}
 		if s.String() != c.name || s.options.Username != c.user || s.options.Password != c.pass {
 			t.Errorf("%s: %s, user %q, password %q", c.url, s, s.options.Username, s.options.Password)
+		}
+	}
+}
+
+// What may be wrong with the URL is said only until the server has answered.
+func TestHintAboutURL(t *testing.T) {
+	for url, c := range map[string]struct {
+		err  error
+		hint string
+	}{
+		"redis://h":  {io.EOF, "closes the connection; it must be a Redis server, and if it requires TLS, use rediss://"},
+		"rediss://h": {context.DeadlineExceeded, "does not answer within 5s; if it does not speak TLS, name it with redis:// instead of rediss://"},
+	} {
+		s, err := ParseServer(url, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.Explain(c.err).Error(), s.String()+" "+c.hint; got != want {
+			t.Errorf("at first: %s\nwant %s", got, want)
+		}
+		s.known = true
+		said, _, _ := strings.Cut(c.hint, ";")
+		if got, want := s.Explain(c.err).Error(), s.String()+" "+said; got != want {
+			t.Errorf("later: %s\nwant %s", got, want)
 		}
 	}
 }

@@ -36,6 +36,7 @@ const (
 type Server struct {
 	scheme  string
 	options *redis.Options
+	known   bool // it has answered as a Redis server, so its URL is right
 }
 
 // ParseServer reads redis://USER:PASSWORD@HOST:PORT/DB, or rediss:// for TLS, as [redis.ParseURL] does. If the text has no password,
@@ -87,7 +88,7 @@ func ParseServer(text, password string) (Server, error) {
 	o.DialTimeout = min(cmp.Or(o.DialTimeout, answerLimit), answerLimit)
 	o.ReadTimeout, o.WriteTimeout = cmp.Or(o.ReadTimeout, answerLimit), cmp.Or(o.WriteTimeout, answerLimit)
 	o.PoolTimeout = answerLimit
-	return Server{scheme, options}, nil
+	return Server{scheme: scheme, options: options}, nil
 }
 
 // String names the server without credentials.

@@ -95,12 +95,16 @@ func (s Server) Explain(err error) error {
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded), strings.Contains(text, "i/o timeout"):
 		text = fmt.Sprintf("%s does not answer within %v", s, answerLimit)
-		if s.scheme == "rediss" { // Redis without TLS waits for the end of a line
+		if s.scheme == "rediss" && !s.known { // Redis without TLS waits for the end of a line
 			text += "; if it does not speak TLS, name it with redis:// instead of rediss://"
 		}
 		return &explained{text, err}
 	case strings.HasSuffix(text, "EOF"), strings.Contains(text, "connection reset"), strings.Contains(text, "broken pipe"):
-		return &explained{fmt.Sprintf("%s closes the connection; it must be a Redis server, and if it requires TLS, use rediss://", s), err}
+		text = fmt.Sprintf("%s closes the connection", s)
+		if !s.known {
+			text += "; it must be a Redis server, and if it requires TLS, use rediss://"
+		}
+		return &explained{text, err}
 	}
 	return &explained{fmt.Sprintf("%s: %s", s, text), err}
 }
