@@ -19,6 +19,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,13 @@ func TestBadQueues(t *testing.T) {
 	full := startRedis(t, "--maxmemory", "1")
 	primary := startRedis(t)
 	replica := startRedis(t, "--replicaof", "127.0.0.1 "+fmt.Sprint(primary.port))
+	limited := startRedis(t)
+	limited.client().ACLSetUser(t.Context(), "limited", "on", ">s3cr", "~*", "+@all", "-@scripting")
+	diskless := startRedis(t, "--appendonly", "no", "--save", "1 1")
+	diskless.failToSave()
+	loading := resp(t, "-LOADING Redis is loading the dataset in memory", "")
+	sentinel := resp(t, "+PONG", "redis_version:7.2.4\r\nredis_mode:sentinel\r\n")
+	old := resp(t, "+PONG", "redis_version:4.0.14\r\nredis_mode:standalone\r\nrole:master\r\n")
 	site := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(site.Close)
 	web := strings.TrimPrefix(site.URL, "http://")
@@ -68,6 +76,11 @@ func TestBadQueues(t *testing.T) {
 		{"cluster", cluster.url(), "is part of a Redis Cluster; the queue needs a single server"},
 		{"replica", replica.url(), "is a read-only replica; name its primary"},
 		{"full", full.url(), "is full: give it more memory (maxmemory), or forget a search"},
+		{"not allowed", "redis://limited:s3cr@" + limited.addr(), "does not let this user run a command that the queue needs; allow all commands on the keys lockstep:* and asynq:*: NOPERM"},
+		{"broken disk", diskless.url(), "cannot write to its disk, and accepts no writes"},
+		{"loading", "redis://" + loading, "is still loading its data"},
+		{"Sentinel", "redis://" + sentinel, "is a Sentinel; name the primary that it watches"},
+		{"old", "redis://" + old, "is version 4.0.14; the queue needs Redis 5 or newer"},
 		{"web server", "redis://" + web, "is not Redis"},
 		{"garbled", "redis://" + garbled, "is not Redis"},
 		{"silent", "redis://" + dumb, "does not answer within 5s"},
@@ -94,6 +107,31 @@ func TestBadQueues(t *testing.T) {
 	t.Run("none", func(t *testing.T) {
 		if _, stderr, code := b.wait(b.fleet("explore"), limit); code != exitInput || !strings.Contains(stderr, "--queue is missing: name a Redis server") {
 			t.Errorf("exit status %d\n%s", code, stderr)
+		}
+	})
+}
+
+// resp is a server that knows only PING and INFO, and what to answer.
+func resp(t *testing.T, pong, info string) (addr string) {
+	return listen(t, func(c net.Conn) {
+		in := bufio.NewScanner(c)
+		for in.Scan() { // *1, and then $4 and INFO
+			words, _ := strconv.Atoi(strings.TrimPrefix(in.Text(), "*"))
+			var command string
+			for n := range words {
+				in.Scan()
+				if in.Scan() && n == 0 {
+					command = in.Text()
+				}
+			}
+			switch strings.ToUpper(command) {
+			case "PING":
+				fmt.Fprintf(c, "%s\r\n", pong)
+			case "INFO":
+				fmt.Fprintf(c, "$%d\r\n%s\r\n", len(info), info)
+			default:
+				io.WriteString(c, "-ERR unknown command\r\n")
+			}
 		}
 	})
 }
@@ -204,6 +242,28 @@ func TestForeignKeys(t *testing.T) {
 		if n := c.XLen(t.Context(), key).Val(); n != 1 {
 			t.Errorf("%s has changed", key)
 		}
+	}
+}
+
+// What the message about missing rights asks for is enough.
+func TestQueueWithRights(t *testing.T) {
+	t.Parallel()
+	b, r := newBench(t), startRedis(t)
+	r.client().ACLSetUser(t.Context(), "fleet", "on", ">p", "~lockstep:*", "~asynq:*", "+@all")
+	url := "redis://fleet:p@" + r.addr()
+	b.fleet("work", "--queue", url)
+	if stdout, stderr, code := b.wait(b.fleet("explore", "--queue", url, "--shards", "3"), limit); stdout != b.alone("explore") || code != 1 {
+		t.Errorf("exit status %d\n%s", code, stderr)
+	}
+}
+
+// A server that may lose keys is used, with a warning.
+func TestQueueThatEvicts(t *testing.T) {
+	t.Parallel()
+	b, r := newBench(t), startRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+	want := "lockstep: " + r.url() + " may evict keys when it is full (maxmemory-policy allkeys-lru): shards that are lost are done again; noeviction is better\n"
+	if _, stderr, code := b.wait(b.fleet("status", "--queue", r.url()), limit); code != 0 || stderr != want {
+		t.Errorf("exit status %d\n%s", code, stderr)
 	}
 }
 

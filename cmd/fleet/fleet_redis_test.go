@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,23 @@ func (r *redisServer) start() {
 func (r *redisServer) kill() {
 	r.cmd.Process.Kill()
 	<-r.exited
+}
+
+// failToSave makes the server find out that it cannot write its data. It must have been started with --save.
+func (r *redisServer) failToSave() {
+	r.t.Helper()
+	if err := os.Mkdir(filepath.Join(r.dir, "dump.rdb"), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	c := r.client()
+	c.BgSave(r.t.Context())
+	for range 1000 {
+		if strings.Contains(c.Info(r.t.Context(), "persistence").Val(), "rdb_last_bgsave_status:err") {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	r.t.Fatal("redis-server writes its data all the same")
 }
 
 // clear removes the data of a server that is down.
