@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -41,14 +42,28 @@ func (p *progress) show(done, active, aside, all, workers int) {
 	text := p.text(time.Since(p.start), done, active, aside, all, workers)
 	if p.terminal != nil {
 		p.shown = true
-		if width, _, err := term.GetSize(int(p.terminal.Fd())); err == nil && len(text) >= width {
-			text = text[:max(0, width-1)]
+		width, _, err := term.GetSize(int(p.terminal.Fd()))
+		if err != nil {
+			width = math.MaxInt
 		}
-		text = "\r" + text + "\x1b[K"
+		text = "\r" + barred(text, done, all, width) + "\x1b[K"
 	} else {
 		text += "\n"
 	}
 	io.WriteString(p.w, text)
+}
+
+// barCells is the length of the bar on a terminal.
+const barCells = 20
+
+// barred puts a bar before a line of progress, if there is room for both. Otherwise the line is cut: one that a terminal breaks would
+// not disappear.
+func barred(text string, done, all, width int) string {
+	if len(text)+2+barCells+2 >= width {
+		return text[:min(len(text), max(0, width-1))]
+	}
+	full := barCells * done / all
+	return "  |" + strings.Repeat("█", full) + strings.Repeat(" ", barCells-full) + "|" + text
 }
 
 // text is the line of progress after some time.
@@ -57,14 +72,18 @@ func (p *progress) text(after time.Duration, done, active, aside, all, workers i
 	if aside > 0 {
 		text += fmt.Sprintf(", %d set aside", aside)
 	}
-	text += fmt.Sprintf(", %d workers", workers)
-	if workers == 1 {
-		text = strings.TrimSuffix(text, "s")
-	}
+	text += ", " + many(workers, "worker")
 	if new := done - p.begin; new > 0 && done < all {
 		text += fmt.Sprintf(", about %v left", (after / time.Duration(new) * time.Duration(all-done-aside)).Round(time.Second))
 	}
 	return text
+}
+
+func many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // say prints a message.

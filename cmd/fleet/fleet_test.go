@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
 
@@ -476,6 +477,27 @@ func TestProgressText(t *testing.T) {
 	}
 	if got, want := p.text(0, 10, 0, 0, 20, 0), "  10 of 20 shards done after 0s, 0 under way, 10 waiting, 0 workers"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// The bar is left out where there is no room for it, and a line never fills the terminal.
+func TestBar(t *testing.T) {
+	const text = "  5 of 8 shards done"
+	for width, want := range map[int]string{
+		45: "  |████████████        |" + text,
+		44: text,
+		21: text,
+		20: "  5 of 8 shards don",
+		0:  "",
+	} {
+		if got := barred(text, 5, 8, width); got != want || utf8.RuneCountInString(got) >= max(width, 1) {
+			t.Errorf("in %d columns: %q, want %q", width, got, want)
+		}
+	}
+	for done, full := range map[int]int{0: 0, 1: 0, 9_999: 19, 10_000: 20} {
+		if got := strings.Count(barred(text, done, 10_000, 80), "█"); got != full {
+			t.Errorf("%d of 10000: %d cells are full, not %d", done, got, full)
+		}
 	}
 }
 
