@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/cmd/fleet/queue"
+	"lockstep/reports"
 )
 
 // searchStatus is a search as lockstep fleet status shows it.
@@ -107,14 +108,14 @@ func (all fleetStatus) print(w io.Writer) {
 		fmt.Fprintf(w, "no searches in %s\n", all.Queue)
 	}
 	for _, s := range all.Searches {
-		fmt.Fprintf(w, "search %s, build %s, began %v ago\n  lockstep %s\n", s.ID, queue.ShortBuild(s.Build), time.Duration(s.Seconds)*time.Second, strings.Join(s.Command, " "))
+		fmt.Fprintf(w, "search %s, build %s, began %v ago\n  lockstep %s\n", s.ID, reports.Visible(queue.ShortBuild(s.Build)), time.Duration(s.Seconds)*time.Second, reports.Visible(strings.Join(s.Command, " ")))
 		fmt.Fprintf(w, "  %d of %d shards done, %d under way, %d waiting, %d set aside\n", s.Done, s.Shards, s.UnderWay, s.Waiting, len(s.Aside))
 		for _, a := range s.Aside {
 			on := ""
 			if a.Worker != "" {
-				on = " on " + a.Worker
+				on = " on " + reports.Visible(a.Worker)
 			}
-			fmt.Fprintf(w, "  shard %d is set aside%s: %s\n", a.Shard, on, a.Why)
+			fmt.Fprintf(w, "  shard %d is set aside%s: %s\n", a.Shard, on, reports.Visible(a.Why))
 			if text := indented(a.Output, showLines); text != "" {
 				fmt.Fprintln(w, "  "+strings.ReplaceAll(text, "\n", "\n  "))
 			}
@@ -124,7 +125,8 @@ func (all fleetStatus) print(w io.Writer) {
 		fmt.Fprintln(w, "no workers are alive")
 	}
 	for _, one := range all.Workers {
-		fmt.Fprintf(w, "worker %s on %s, process %d, build %s, %d shards at once\n", one.ID, one.Host, one.PID, queue.ShortBuild(one.Build), one.Slots)
+		fmt.Fprintf(w, "worker %s on %s, process %d, build %s, %s at once\n", reports.Visible(one.ID), reports.Visible(one.Host), one.PID,
+			reports.Visible(queue.ShortBuild(one.Build)), many(one.Slots, "shard"))
 	}
 }
 

@@ -192,7 +192,7 @@ func (w *submitter) begin(ctx context.Context) error {
 			}
 			return err
 		}
-		w.log.say("search %s is submitted, in %d shards", w.ID(), w.Of)
+		w.log.say("search %s is submitted, in %s", w.ID(), many(w.Of, "shard"))
 	}
 	n, err := w.q.Retry(ctx, w.Search)
 	if n > 0 {
@@ -310,7 +310,7 @@ func (w *submitter) exchange(ctx context.Context, state queue.State) error {
 			return err
 		}
 		if damaged != nil {
-			w.log.say("shard %d is damaged in the queue, and is done again: %v", n, damaged)
+			w.log.say("shard %d is damaged in the queue, and is done again: %s", n, reports.Visible(damaged.Error()))
 			if err := w.q.Undo(ctx, w.Search, n); err != nil {
 				return err
 			}
@@ -441,7 +441,7 @@ func (w *submitter) greet(all []queue.Worker) {
 	}
 	w.empty = true
 	if len(others) > 0 {
-		build := slices.Sorted(maps.Keys(others))[0]
+		build := reports.Visible(slices.Sorted(maps.Keys(others))[0])
 		w.log.say("no worker has this build, %s; workers have %s: install the same lockstep everywhere", queue.ShortBuild(w.Build), queue.ShortBuild(build))
 		return
 	}
@@ -472,7 +472,7 @@ func (w *submitter) report() {
 		if len(shards) > 1 {
 			which = "shards " + strings.Trim(strings.ReplaceAll(fmt.Sprint(shards), " ", ", "), "[]") + " of " + strconv.Itoa(w.Of) + " were"
 		}
-		w.log.say("%s set aside: %s", which, a.Why)
+		w.log.say("%s set aside: %s", which, reports.Visible(a.Why))
 		w.log.line(indented(a.Output, showLines))
 	}
 	w.log.say("%d of %d shards are done, and %d are set aside, so there is no result. Run the same command to try them again", w.store.count(), w.Of, len(w.asides))
@@ -480,12 +480,7 @@ func (w *submitter) report() {
 
 // indented returns the last lines of a text, indented, and without anything that a terminal would obey.
 func indented(text string, n int) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.TrimSpace(text))
+	text = reports.VisibleLines(strings.TrimSpace(text))
 	if text == "" {
 		return ""
 	}

@@ -501,6 +501,20 @@ func TestBar(t *testing.T) {
 	}
 }
 
+// Names in the queue come from other machines, and do not reach the terminal as they are.
+func TestStatusShowsNoControls(t *testing.T) {
+	const evil = "x\x1b[31m\u202ey"
+	all := fleetStatus{
+		Searches: []searchStatus{{Command: []string{"run", evil}, Build: evil, Aside: []asideStatus{{1, queue.Aside{Why: evil, Worker: evil, Output: evil}}}}},
+		Workers:  []queue.Worker{{ID: evil, Host: evil, Build: evil, Slots: 1}},
+	}
+	var b strings.Builder
+	all.print(&b)
+	if text := b.String(); strings.ContainsAny(text, "\x1b\u202e") || strings.Count(text, "x?[31m?y") != 8 || !strings.Contains(text, ", 1 shard at once") {
+		t.Errorf("%q", text)
+	}
+}
+
 func TestTail(t *testing.T) {
 	out := &tail{}
 	for i := range 3000 {

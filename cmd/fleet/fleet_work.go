@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/cmd/fleet/queue"
+	"lockstep/reports"
 )
 
 const (
@@ -201,7 +202,7 @@ func (w *worker) strangers(told map[string]bool) error {
 	for _, s := range all {
 		if s.Build != w.Build && !told[s.ID()] {
 			told[s.ID()] = true
-			w.say("search %s needs build %s, and this worker has build %s: it leaves that search to other workers", s.ID(), queue.ShortBuild(s.Build), queue.ShortBuild(w.Build))
+			w.say("search %s needs build %s, and this worker has build %s: it leaves that search to other workers", s.ID(), reports.Visible(queue.ShortBuild(s.Build)), queue.ShortBuild(w.Build))
 		}
 	}
 	return nil
