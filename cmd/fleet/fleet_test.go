@@ -84,10 +84,10 @@ func TestTwoSubmittersShareASearch(t *testing.T) {
 	t.Parallel()
 	b, r := newBench(t), startRedis(t)
 	worker := b.fleet("work", "--queue", r.url(), "--workers", "4")
-	command := []string{"explore", "--sleep", "100ms", "--queue", r.url(), "--shards", "20"}
-	first := b.fleet(command...)
+	command := []string{"--queue", r.url(), "--shards", "20", "explore"}
+	first := b.fleet(append(command, "--sleep", "100ms")...)
 	b.until(first, "is submitted", limit)
-	second := b.fleet(command...)
+	second := b.fleet(append(command, "--sleep=100ms")...)
 	want := b.alone("explore")
 	for _, p := range []*process{first, second} {
 		if stdout, stderr, code := b.wait(p, limit); stdout != want || code != 1 {

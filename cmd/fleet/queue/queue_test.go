@@ -80,6 +80,12 @@ func TestSearchID(t *testing.T) {
 			t.Errorf("%v and %v are the same search", one, other)
 		}
 	}
+	if same := (Search{"b", []string{"explore", "--lock=x"}, 3}); one.ID() != same.ID() || one.task(1, 0) != same.task(1, 0) {
+		t.Error("--lock=x is another search than --lock x")
+	}
+	if (Search{"b", []string{"run", "--", "--a=b"}, 3}).ID() == (Search{"b", []string{"run", "--", "--a", "b"}, 3}).ID() {
+		t.Error("arguments after -- are taken for options")
+	}
 	if one.ID() != (Search{"b", []string{"explore", "--lock", "x"}, 3}).ID() || one.task(1, 0) == one.task(2, 0) || one.task(1, 0) == one.task(1, 1) {
 		t.Error("ids do not say what is the same")
 	}
