@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -227,44 +225,4 @@ func simulate(c costs, workers int, shard time.Duration) load {
 	slices.Sort(waits)
 	measured := end - warm
 	return load{min(1, busy.Seconds()/measured.Seconds()), sum / time.Duration(asked), waits[len(waits)*99/100], float64(done) / measured.Minutes()}
-}
-
-// How much does the fleet cost, compared with plain processes? LOCKSTEP_FLEET_COST=1 go test -run FleetCost -v
-func TestFleetCost(t *testing.T) {
-	if os.Getenv("LOCKSTEP_FLEET_COST") == "" {
-		t.Skip("measures only if it is asked to")
-	}
-	b, r := newBench(t), startRedis(t)
-	const shards, crew = 200, 8
-	for _, sleep := range []string{"100ms", "1s"} {
-		command := []string{"explore", "--sleep", sleep}
-		begin := time.Now()
-		var next atomic.Int32
-		var all sync.WaitGroup
-		for range crew {
-			all.Go(func() {
-				for n := next.Add(1); n <= shards; n = next.Add(1) {
-					dir := t.TempDir()
-					cmd := b.command(append(command, "--shard", fmt.Sprintf("%d/%d", n, shards), "--out", dir)...)
-					cmd.Path = filepath.Join(b.dir, stubName)
-					cmd.Args[0] = stubName
-					if err := cmd.Run(); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		all.Wait()
-		plain := time.Since(begin)
-		w := b.fleet("work", "--queue", r.url(), "--workers", strconv.Itoa(crew))
-		b.until(w, "takes shards", limit)
-		begin = time.Now()
-		_, stderr, code := b.wait(b.fleet(append(command, "--queue", r.url(), "--shards", strconv.Itoa(shards))...), 2*time.Minute)
-		if code != 1 {
-			t.Fatal(stderr)
-		}
-		t.Logf("%d shards of %s, %d at once: %v as plain processes, %v with the fleet", shards, sleep, crew, plain.Round(10*time.Millisecond), time.Since(begin).Round(10*time.Millisecond))
-		w.Process.Kill()
-		<-w.ended
-	}
 }
