@@ -184,6 +184,7 @@ func simulate(c costs, workers int, shard time.Duration) load {
 	random := rand.New(rand.NewPCG(1, uint64(workers)))
 	between := func(d time.Duration) time.Duration { return d/2 + time.Duration(random.Int64N(int64(d))) }
 	perShard := c.offer.server + c.give.server + c.claim.server + c.finish.server
+	away := max(0, c.offer.client+c.give.client+c.claim.client+c.finish.client-perShard) // round trips, besides what the server computes
 	background := time.Duration(float64(c.idle) * backgroundEvery.Seconds())
 	var queue arrivals
 	for w := range workers {
@@ -216,7 +217,7 @@ func simulate(c costs, workers int, shard time.Duration) load {
 			}
 		}
 		if a.worker >= 0 {
-			a.at = free + between(shard)
+			a.at = free + away + between(shard)
 		} else {
 			a.at = free + between(backgroundEvery)
 		}
