@@ -56,7 +56,7 @@ type answer struct {
 
 // claim makes the view of a claim.
 func (s *site) claim(chapter *chapterView, claim claims.Claim) (*claimView, error) {
-	c := &claimView{Claim: claim, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html", Live: s.Live != nil && len(claim.Vary) > 0}
+	c := &claimView{Claim: claim, Chapter: chapter, Explorer: "explore/claim-" + claim.ID + ".html"}
 	for _, v := range claim.Voices {
 		chapter.cite(c, v)
 	}
@@ -85,6 +85,7 @@ func (s *site) claim(chapter *chapterView, claim claims.Claim) (*claimView, erro
 	for _, name := range claim.Draw {
 		c.Explored = append(c.Explored, s.runs[name])
 	}
+	c.Live = s.Live != nil && len(c.Asks()) > 0
 	c.Shown = c.Explored[0]
 	c.Shown.drawn = true
 	return c, nil

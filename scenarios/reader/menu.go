@@ -57,7 +57,7 @@ type Page struct {
 	Runs  []string `json:"runs"` // LOCK, or LOCK/LABEL
 }
 
-// NewMenu lists the claims whose runs have a quantity that can be changed, the scenarios of the catalogue, and the locks.
+// NewMenu lists the claims whose runs can be played, the scenarios of the catalogue, and the locks.
 func NewMenu() (*Menu, error) {
 	a, err := argument()
 	if err != nil {
@@ -65,9 +65,6 @@ func NewMenu() (*Menu, error) {
 	}
 	m := &Menu{Claims: []Claim{}, Pages: []Page{}}
 	for _, c := range a.Claims {
-		if len(c.Vary) == 0 {
-			continue
-		}
 		claim := Claim{ID: c.ID, Heading: c.Heading, Text: c.Text, Chapter: c.Chapter}
 		var seen []string
 		evidence := slices.Clone(c.Evidence)
@@ -86,7 +83,9 @@ func NewMenu() (*Menu, error) {
 			seen = append(seen, e.Run)
 			claim.Runs = append(claim.Runs, *r)
 		}
-		m.Claims = append(m.Claims, claim)
+		if len(claim.Runs) > 0 {
+			m.Claims = append(m.Claims, claim)
+		}
 	}
 	for _, l := range clients.Locks() {
 		m.Locks = append(m.Locks, Lock{l.Name, l.About, clients.UsualNodes(l.Name)})

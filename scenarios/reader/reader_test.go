@@ -221,8 +221,12 @@ func menu(t *testing.T) *Menu {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Claims) != 24 {
-		t.Errorf("%d claims can be played, not 24", len(m.Claims))
+	a, err := argument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Claims) != len(a.Claims) {
+		t.Errorf("%d claims can be played, not all %d", len(m.Claims), len(a.Claims))
 	}
 	return m
 }
