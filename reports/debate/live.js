@@ -8,6 +8,7 @@ let claim, run; // that are chosen
 let chosen = []; // the number of the value of each quantity
 let revealed = false; // whether the reader has seen what comes out
 let guessed = ""; // the request whose outcome the reader has guessed
+let unsaved = null; // what the reader had chosen before they chose what would have saved it
 const known = new Map(); // the outcome of each brief request
 const tried = new Set(); // the requests that the reader has played
 let all = false; // whether the strips show all values, and not only those that the reader has played
@@ -39,11 +40,14 @@ async function status(values) {
 function chooseClaim(id) {
   claim = claims.find((c) => c.id === id) ?? claims[0];
   revealed = false;
+  unsaved = null;
   showAll(false);
   guessed = "";
   $("claim").value = claim.id;
   $("said").textContent = claim.text;
   $("back").href = `${claim.chapter}.html#claim-${claim.id}`;
+  $("saves").replaceChildren(...claim.saves.map((save) => make("button", { type: "button", class: "act", on: { click: () => toggle(save) } },
+    capital(save.what), save.run ? "" : ` (${save.values.filter((v, i) => v !== own(claim.runs[0])[i]).map(shown).join(", ")})`)));
   $("runs").replaceChildren(make("legend", {}, "Which run"), ...claim.runs.map((r, n) => make("label", {},
     make("input", { type: "radio", name: "run", value: String(n), checked: n === 0, on: { change: () => chooseRun(n) } }), make("span", {}, r.name))));
 }
@@ -60,6 +64,17 @@ function chooseRun(n, values) {
   $("values").hidden = !run.vary.length;
   $("values").replaceChildren(...run.vary.flatMap((q, i) => [i ? "; " : "", i ? `${q.what}: ` : capital(`${q.what}: `), make("strong", {}, shown(q.values[chosen[i]]))]), ".");
   play();
+}
+
+const own = (r) => r.vary.map((q) => q.values[q.own]);
+const current = () => run.vary.map((q, i) => q.values[chosen[i]]);
+const saved = (save) => run === claim.runs[save.run] && String(current()) === String(save.values);
+
+// toggle chooses what would have saved the first run, or, if it is chosen, what the reader had chosen before.
+function toggle(save) {
+  if (saved(save)) return chooseRun(unsaved?.run ?? 0, unsaved?.values);
+  if (!claim.saves.some(saved)) unsaved = { run: claim.runs.indexOf(run), values: current() };
+  chooseRun(save.run, save.values);
 }
 
 // slider is a quantity that can be changed. Below it, a strip shows what came out at the values that the reader has tried, the other
@@ -137,6 +152,8 @@ async function play() {
   $("quantities").hidden = !revealed || !run.vary.length;
   $("all").hidden = !revealed || !run.vary.length;
   for (const id of ["outcome", "guess", "stage", "more"]) $(id).hidden = !revealed;
+  $("saving").hidden = !revealed || !claim.saves.length || run !== claim.runs[0] && !claim.saves.some(saved);
+  for (const [i, save] of claim.saves.entries()) $("saves").children[i].setAttribute("aria-pressed", String(saved(save)));
   engine.drop();
   edges.last = null;
   const mine = (play.last = {});
@@ -188,9 +205,9 @@ function show(answer, property) {
 // address writes what is chosen into the address of the page, so that a copied link opens the same.
 function address() {
   const n = claim.runs.indexOf(run);
-  const values = run.vary.map((q, i) => q.values[chosen[i]]);
-  const own = run.vary.every((q, i) => chosen[i] === q.own);
-  setAddress(`#${claim.id}${n || !own ? `/${n + 1}` : ""}${own ? "" : `/${values.join(",")}`}`);
+  const values = current();
+  const changed = run.vary.some((q, i) => chosen[i] !== q.own);
+  setAddress(`#${claim.id}${n || changed ? `/${n + 1}` : ""}${changed ? `/${values.join(",")}` : ""}`);
 }
 
 // follow opens what a link names: #10, #10/2, #10/1/12s,10s. Of a damaged link it opens what it can.

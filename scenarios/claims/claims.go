@@ -14,6 +14,8 @@
 //	beside: RUN                a run to compare it with, or none
 //	vary: SCENARIO: STEP, FROM to TO: WHAT
 //	                           a quantity that readers can change in the runs of a scenario; see below
+//	save: WHAT = RUN           a run of the evidence that keeps what the drawn run violates: "fencing = pause-fenced/fenced"
+//	save: WHAT = STEP          a value of a quantity with which the drawn run keeps it: "a longer TTL = ttl 20s"
 //	happens:                   what happens in the runs, but never how they came out: that is read from the runs
 //	decides:                   which assumption the outcome depends on, and how
 //	side: WHO                  one of two sides that one can take, and below it what one has to believe for it
@@ -59,6 +61,7 @@ type Claim struct {
 	Heading string
 	Draw    []string // the run that is drawn, and perhaps one to compare it with
 	Vary    []Quantity
+	Saves   []Saving
 	Happens string
 	Decides string
 	Sides   []Side
@@ -112,6 +115,7 @@ var (
 		{Name: "draw", Shape: fields.Line, Least: 1, Most: 1},
 		{Name: "beside", Shape: fields.Line, Least: 0, Most: 1},
 		{Name: "vary", Shape: fields.Line, Least: 0, Most: 4},
+		{Name: "save", Shape: fields.Line, Least: 0, Most: 4},
 		{Name: "happens", Shape: fields.Paragraph, Least: 1, Most: 1},
 		{Name: "decides", Shape: fields.Paragraph, Least: 1, Most: 1},
 		{Name: "side", Shape: fields.Titled, Least: 2, Most: 2},
@@ -226,6 +230,13 @@ func (a *Argument) addClaim(name string, f *fields.File) error {
 			return f.Fail("vary", i, "the scenario must be that of a run of the evidence; %s is not", q.Scenario)
 		}
 		c.Vary = append(c.Vary, q)
+	}
+	for i, line := range f.Values("save") {
+		saving, err := parseSaving(line, c)
+		if err != nil {
+			return f.Fail("save", i, "%w", err)
+		}
+		c.Saves = append(c.Saves, saving)
 	}
 	for _, side := range f.All("side") {
 		c.Sides = append(c.Sides, Side{side.Value, side.Text[0]})

@@ -21,11 +21,19 @@ type Menu struct {
 
 // A Claim is a claim of the debate with the runs that can be played again.
 type Claim struct {
-	ID      string `json:"id"`
-	Heading string `json:"heading"`
-	Text    string `json:"text"`
-	Chapter string `json:"chapter"`
-	Runs    []Run  `json:"runs"` // the one that is drawn comes first
+	ID      string   `json:"id"`
+	Heading string   `json:"heading"`
+	Text    string   `json:"text"`
+	Chapter string   `json:"chapter"`
+	Runs    []Run    `json:"runs"` // the one that is drawn comes first
+	Saves   []Saving `json:"saves"`
+}
+
+// A Saving is a choice that keeps what the first run of a claim violates.
+type Saving struct {
+	What   string   `json:"what"`
+	Run    int      `json:"run"`    // the number of the run
+	Values []string `json:"values"` // of its quantities, each the one that the run has, or the one that saves
 }
 
 // A Run is a run of a claim, and what can be changed in it.
@@ -65,7 +73,7 @@ func NewMenu() (*Menu, error) {
 	}
 	m := &Menu{Claims: []Claim{}, Pages: []Page{}}
 	for _, c := range a.Claims {
-		claim := Claim{ID: c.ID, Heading: c.Heading, Text: c.Text, Chapter: c.Chapter}
+		claim := Claim{ID: c.ID, Heading: c.Heading, Text: c.Text, Chapter: c.Chapter, Saves: []Saving{}}
 		var seen []string
 		evidence := slices.Clone(c.Evidence)
 		drawn := func(e claims.Evidence) int {
@@ -82,6 +90,9 @@ func NewMenu() (*Menu, error) {
 			}
 			seen = append(seen, e.Run)
 			claim.Runs = append(claim.Runs, *r)
+		}
+		for _, s := range c.Saves {
+			claim.Saves = append(claim.Saves, newSaving(s, claim.Runs))
 		}
 		if len(claim.Runs) > 0 {
 			m.Claims = append(m.Claims, claim)
@@ -106,6 +117,19 @@ func NewMenu() (*Menu, error) {
 		}
 	}
 	return m, nil
+}
+
+func newSaving(s claims.Saving, runs []Run) Saving {
+	n := slices.IndexFunc(runs, func(r Run) bool { return r.Name == s.Run })
+	saving := Saving{What: s.What, Run: n, Values: []string{}}
+	for _, q := range runs[n].Vary {
+		value := q.Values[q.Own]
+		if q.What == s.Quantity {
+			value = s.Value
+		}
+		saving.Values = append(saving.Values, value)
+	}
+	return saving
 }
 
 func newRun(c claims.Claim, e claims.Evidence) (*Run, error) {

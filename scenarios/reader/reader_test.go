@@ -88,6 +88,27 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
+// What would have saved a claim's first run does: the first run violates what the claim asks of it, and each choice keeps it.
+func TestSavings(t *testing.T) {
+	n := 0
+	for _, c := range menu(t).Claims {
+		first := c.Runs[0]
+		if len(c.Saves) > 0 && Play(Request{Claim: c.ID, Run: first.Name, Want: Properties}).Statuses[first.Property] != checker.Violated {
+			t.Errorf("claim %s: %s does not violate %s, so nothing can save it", c.ID, first.Name, first.Property)
+		}
+		for _, s := range c.Saves {
+			n++
+			a := Play(Request{Claim: c.ID, Run: c.Runs[s.Run].Name, Values: s.Values, Want: Properties})
+			if len(a.Errors) > 0 || a.Statuses[first.Property] != checker.OK {
+				t.Errorf("claim %s: with %s, %s is %q: %v", c.ID, s.What, first.Property, a.Statuses[first.Property], a.Errors)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("there are only %d choices", n)
+	}
+}
+
 // The edge is where theory has it: a pause does harm from when the second client writes, which is 2 s after the TTL.
 func TestEdge(t *testing.T) {
 	found := func(pause string) checker.Status {
