@@ -41,6 +41,10 @@ func (s *site) livePages() ([]sites.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	meanings, err := json.Marshal(promiseMeaning)
+	if err != nil {
+		return nil, err
+	}
 	p := s.page(livePage, "Play it yourself")
 	script := playground.Script(liveJS)
 	p.Policy = playground.Policy([]string{string(style), string(explorer.Style()), liveCSS}, string(script))
@@ -48,11 +52,11 @@ func (s *site) livePages() ([]sites.File, error) {
 	err = s.templates().ExecuteTemplate(&b, "live", struct {
 		page
 		Engine               string
-		Menu                 template.JS
+		Menu, Meanings       template.JS
 		Frame                template.HTML
 		PageStyle, LiveStyle template.CSS
 		Script               template.JS
-	}{p, playground.EngineFile, template.JS(menu), frame, explorer.Style(), template.CSS(liveCSS), script})
+	}{p, playground.EngineFile, template.JS(menu), template.JS(meanings), frame, explorer.Style(), template.CSS(liveCSS), script})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", livePage, err)
 	}

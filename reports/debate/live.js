@@ -1,7 +1,9 @@
 // The page on which a reader plays runs. The program that plays them runs in a worker, so the page answers meanwhile.
 
 const $ = (id) => document.getElementById(id);
-const claims = JSON.parse($("menu").textContent).claims;
+const { claims, locks } = JSON.parse($("menu").textContent);
+const meanings = JSON.parse($("meanings").textContent);
+const embedded = window.top !== window.self; // in the page of a chapter, which says what came out, so there is nothing to predict
 
 let engine;
 let claim, run; // that are chosen
@@ -39,7 +41,7 @@ async function status(values) {
 
 function chooseClaim(id) {
   claim = claims.find((c) => c.id === id) ?? claims[0];
-  revealed = false;
+  revealed = embedded;
   unsaved = null;
   showAll(false);
   guessed = "";
@@ -60,10 +62,23 @@ function chooseRun(n, values) {
   chosen = run.vary.map((q, i) => (q.values.includes(values?.[i]) ? q.values.indexOf(values[i]) : q.own));
   $("quantities").replaceChildren(...run.vary.map((q, n) => slider(q, n)));
   $("quantities").hidden = !run.vary.length;
-  $("property").textContent = `“${run.property}”`;
+  tell();
+  play();
+}
+
+// tell says what happens in the run, and what its property means, so that the reader can predict the outcome from it.
+function tell() {
+  const [scenario, name] = run.name.split("/");
+  const first = claim.runs[0].name.startsWith(`${scenario}/`);
+  $("setting").textContent = first ? claim.setting : "";
+  $("lock").textContent = `The lock is ${name}: ${locks.find((l) => l.name === name).about}.`;
   $("values").hidden = !run.vary.length;
   $("values").replaceChildren(...run.vary.flatMap((q, i) => [i ? "; " : "", i ? `${q.what}: ` : capital(`${q.what}: `), make("strong", {}, shown(q.values[chosen[i]]))]), ".");
-  play();
+  $("steps").hidden = run.vary.some((q, i) => chosen[i] !== q.own); // they have the values of the run
+  $("steps").open = !first;
+  $("script").textContent = run.script.replace(/^(#.*|speed .*)?\n/gm, "").trim(); // without the title, which may tell the outcome
+  $("property").textContent = `“${run.property}”`;
+  $("meaning").textContent = `“${capital(run.property)}” means that ${meanings[run.property].replace(/^./, (c) => c.toLowerCase())}`;
 }
 
 const own = (r) => r.vary.map((q) => q.values[q.own]);
@@ -227,15 +242,16 @@ function follow(link) {
   if (text && !whole) $("notice").textContent = "The link is damaged, or leads to another version of this page.";
 }
 
-function reveal(guess) {
+async function reveal(guess) {
   revealed = true;
   guessed = guess && JSON.stringify(request());
   $("guess").textContent = `You expected: ${guess}.`;
-  play();
+  await play();
+  $("outcome").focus(); // the button is gone
 }
 
 async function main() {
-  document.documentElement.classList.toggle("embedded", window.top !== window.self); // in a page about the claim
+  document.documentElement.classList.toggle("embedded", embedded);
   $("claim").append(...claims.map((c) => make("option", { value: c.id }, `${c.id}. ${c.heading}`)));
   engine = await startEngine();
   if (!engine) return;

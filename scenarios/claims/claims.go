@@ -16,6 +16,7 @@
 //	                           a quantity that readers can change in the runs of a scenario; see below
 //	save: WHAT = RUN           a run of the evidence that keeps what the drawn run violates: "fencing = pause-fenced/fenced"
 //	save: WHAT = STEP          a value of a quantity with which the drawn run keeps it: "a longer TTL = ttl 20s"
+//	setting:                   what happens in the first run that readers can play, up to what they predict; without links and marks
 //	happens:                   what happens in the runs, but never how they came out: that is read from the runs
 //	decides:                   which assumption the outcome depends on, and how
 //	side: WHO                  one of two sides that one can take, and below it what one has to believe for it
@@ -62,6 +63,7 @@ type Claim struct {
 	Draw    []string // the run that is drawn, and perhaps one to compare it with
 	Vary    []Quantity
 	Saves   []Saving
+	Setting string
 	Happens string
 	Decides string
 	Sides   []Side
@@ -116,6 +118,7 @@ var (
 		{Name: "beside", Shape: fields.Line, Least: 0, Most: 1},
 		{Name: "vary", Shape: fields.Line, Least: 0, Most: 4},
 		{Name: "save", Shape: fields.Line, Least: 0, Most: 4},
+		{Name: "setting", Shape: fields.Paragraph, Least: 1, Most: 1},
 		{Name: "happens", Shape: fields.Paragraph, Least: 1, Most: 1},
 		{Name: "decides", Shape: fields.Paragraph, Least: 1, Most: 1},
 		{Name: "side", Shape: fields.Titled, Least: 2, Most: 2},
@@ -186,7 +189,7 @@ func (a *Argument) addClaim(name string, f *fields.File) error {
 	c := Claim{
 		ID: m[1], Text: f.Value("claim"), Kind: Kind(f.Value("kind")), Conclusion: f.Text("conclusion"),
 		Chapter: f.Value("chapter"), Heading: f.Value("heading"), Draw: append(f.Values("draw"), f.Values("beside")...),
-		Happens: f.Text("happens"), Decides: f.Text("decides"),
+		Setting: f.Text("setting"), Happens: f.Text("happens"), Decides: f.Text("decides"),
 	}
 	if slices.ContainsFunc(a.Claims, func(o Claim) bool { return o.ID == c.ID }) {
 		return fmt.Errorf("scenarios/claims/%s: there must be only one file of claim %s", name, c.ID)
@@ -237,6 +240,9 @@ func (a *Argument) addClaim(name string, f *fields.File) error {
 			return f.Fail("save", i, "%w", err)
 		}
 		c.Saves = append(c.Saves, saving)
+	}
+	if strings.ContainsAny(c.Setting, "{}`*") {
+		return f.Fail("setting", 0, "the setting is shown as it is, so it must have no links and no marks")
 	}
 	for _, side := range f.All("side") {
 		c.Sides = append(c.Sides, Side{side.Value, side.Text[0]})

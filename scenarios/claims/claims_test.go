@@ -99,6 +99,8 @@ conclusion:
 chapter: basics
 heading: Expiry
 draw: clock-jump/redlock
+setting:
+  A clock jumps.
 happens:
   A key expires.
 decides:
@@ -125,7 +127,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	for _, tt := range []struct{ old, new, want string }{
 		{"kind: shown", "kind: show", `1.txt:2: unknown kind "show"; the kinds are shown, refuted, depends, agreed, judgement (did you mean "shown"?)`},
-		{"kind: shown\n", "", `1.txt:16: there must be a field "kind:"`},
+		{"kind: shown\n", "", `1.txt:18: there must be a field "kind:"`},
 		{"said: antirez (antirez2016, Fsync or not?)", "said: antirez", "1.txt:3: said must be WHO (KEY), WHO (KEY, PLACE) or WHO (quoted in KEY, PLACE), such as"},
 		{"said: antirez (", "said: (", "1.txt:3: said must be WHO (KEY)"},
 		{"antirez2016", "antires2016", `1.txt:3: a source must be a row of docs/sources.md: unknown key "antires2016"`},
@@ -139,8 +141,9 @@ func TestLoadErrors(t *testing.T) {
 		{"chapter: basics", "chapter: basic", `1.txt:7: unknown chapter "basic"; the chapters are basics (did you mean "basics"?)`},
 		{"draw: clock-jump/redlock", "draw: clock-drift/redlock", "1.txt:9: a run that is shown must be one of the evidence; clock-drift/redlock is not"},
 		{"draw: clock-jump/redlock", "draw: clock-jump/redlock\nbeside: clock-drift/redlock", "1.txt:10: a run that is shown must be one of the evidence; clock-drift/redlock is not"},
-		{"not: {1}", "not: {2}", "1.txt:16: what stands in braces must be the number of a claim, such as {10}; there is no claim {2}"},
-		{"A key", "A {key}", "1.txt:10: what stands in braces must be the number of a claim, such as {10}; there is no claim {key}"},
+		{"A clock jumps.", "See {1}.", "1.txt:10: the setting is shown as it is, so it must have no links and no marks"},
+		{"not: {1}", "not: {2}", "1.txt:18: what stands in braces must be the number of a claim, such as {10}; there is no claim {2}"},
+		{"A key", "A {key}", "1.txt:12: what stands in braces must be the number of a claim, such as {10}; there is no claim {key}"},
 	} {
 		err := read(map[string]string{"chapters/1-basics.txt": chapter, "1-x1.txt": strings.Replace(claim, tt.old, tt.new, 1)})
 		if err == nil || !strings.HasPrefix(err.Error(), "scenarios/claims/1-x"+tt.want) {

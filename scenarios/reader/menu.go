@@ -25,7 +25,8 @@ type Claim struct {
 	Heading string   `json:"heading"`
 	Text    string   `json:"text"`
 	Chapter string   `json:"chapter"`
-	Runs    []Run    `json:"runs"` // the one that is drawn comes first
+	Setting string   `json:"setting"` // what happens in the first run, but not how it comes out
+	Runs    []Run    `json:"runs"`    // the one that is drawn comes first
 	Saves   []Saving `json:"saves"`
 }
 
@@ -73,7 +74,7 @@ func NewMenu() (*Menu, error) {
 	}
 	m := &Menu{Claims: []Claim{}, Pages: []Page{}}
 	for _, c := range a.Claims {
-		claim := Claim{ID: c.ID, Heading: c.Heading, Text: c.Text, Chapter: c.Chapter, Saves: []Saving{}}
+		claim := Claim{ID: c.ID, Heading: c.Heading, Text: c.Text, Chapter: c.Chapter, Setting: c.Setting, Saves: []Saving{}}
 		var seen []string
 		evidence := slices.Clone(c.Evidence)
 		drawn := func(e claims.Evidence) int {
