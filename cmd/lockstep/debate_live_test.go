@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,9 @@ func TestLiveInBrowser(t *testing.T) {
 		if n := eval[int](b, `document.querySelectorAll(".strip [class]:not([class='']), .edge:not(:empty)").length`); n != 2 {
 			t.Errorf("%d values and sentences are shown, not only the value of each slider that was played", n)
 		}
+		if got := eval[string](b, `document.activeElement.id`); got != "outcome" {
+			t.Errorf("after the prediction the focus is at %q", got)
+		}
 		b.script(`document.getElementById("every").focus()`)
 		b.press(" ")
 		b.until(`document.querySelectorAll(".edge:not(:empty)").length === 2`)
@@ -64,6 +68,55 @@ func TestLiveInBrowser(t *testing.T) {
 		if got := b.text("#guess"); got != "You expected: kept." {
 			t.Error(got)
 		}
+	})
+
+	// Without a link, the page opens with the claim of the first picture. It tells what happens, but not what comes out.
+	t.Run("before the prediction", func(t *testing.T) {
+		b.t = t
+		b.visit("about:blank")
+		b.visit(page)
+		b.until(`!document.getElementById("live").hidden`)
+		if got := b.text("#claim option:checked"); !strings.HasPrefix(got, "10. ") {
+			t.Errorf("the page opens with %q", got)
+		}
+		told := b.text("#predict")
+		for _, want := range []string{"is paused before it writes", "The lock is redlock", "15s; the TTL: 10s.", "“Resource exclusion” means that the resource accepts no"} {
+			if !strings.Contains(told, want) {
+				t.Errorf("%q does not say %q", told, want)
+			}
+		}
+		steps := eval[string](b, `document.getElementById("script").textContent`)
+		if !strings.HasPrefix(steps, "client c1\n  acquire\n  pause 15s\n") && !strings.HasPrefix(steps, "ttl 10s\nclient c1\n  acquire\n  pause 15s\n") {
+			t.Errorf("the steps are\n%s", steps)
+		}
+	})
+
+	// Each answer changes the outcome. Pressed again, it brings back what the reader had chosen before.
+	t.Run("what would have saved it", func(t *testing.T) {
+		b.t = t
+		b.visit("about:blank")
+		b.visit(page + "#10/1/14s,10s")
+		b.until(`!document.getElementById("live").hidden`)
+		if !eval[bool](b, `document.getElementById("saving").hidden`) {
+			t.Error("the answers are shown before the prediction")
+		}
+		b.click("#violated")
+		pressed := func(n int, outcome, hash string) {
+			t.Helper()
+			b.until(fmt.Sprintf(`document.getElementById("outcome").textContent.includes(%q)`, outcome))
+			b.until(fmt.Sprintf(`location.hash === %q`, hash))
+			if got := eval[int](b, `[...document.querySelectorAll("#saves button")].findIndex((x) => x.getAttribute("aria-pressed") === "true")`); got != n {
+				t.Errorf("at %s the button %d is pressed, want %d", hash, got, n)
+			}
+		}
+		pressed(-1, "is violated", "#10/1/14s,10s")
+		b.script(`document.querySelector("#saves button").focus()`)
+		b.press(" ")
+		pressed(0, "is kept", "#10/4")
+		b.click("#saves button:nth-child(2)")
+		pressed(1, "is kept", "#10/1/15s,20s")
+		b.click("#saves button:nth-child(2)")
+		pressed(-1, "is violated", "#10/1/14s,10s")
 	})
 
 	// Three properties are violated in this run. The one that the claim is about is explained first, and the figure is there.
@@ -86,10 +139,7 @@ func TestLiveInBrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n, c := range menu.Claims {
-			if !draws.Due(uint64(n), 8) {
-				continue
-			}
+		for _, c := range menu.Claims {
 			b.script(`document.getElementById("claim").value = %q; document.getElementById("claim").dispatchEvent(new Event("change"))`, c.ID)
 			b.click("#look")
 			for i, r := range c.Runs {
@@ -113,7 +163,8 @@ func TestLiveInBrowser(t *testing.T) {
 		b.until(`location.hash === "#10/2/13s,10s"`)
 	})
 
-	// All sliders of two claims are moved from end to end; which ones, depends on the day.
+	// All sliders of two claims are moved from end to end; which ones, depends on the day. With -all-draws all claims have their turn, and all
+	// values of their sliders.
 	t.Run("all sliders", func(t *testing.T) {
 		b.t = t
 		menu, err := reader.NewMenu()
@@ -130,7 +181,10 @@ func TestLiveInBrowser(t *testing.T) {
 				b.script(`document.querySelectorAll("#runs input")[%d].click()`, n)
 				for q, vary := range r.Vary {
 					last := len(vary.Values) - 1
-					for _, v := range []int{0, last / 3, last / 2, last} {
+					for v := range vary.Values {
+						if !*draws.All && !slices.Contains([]int{0, last / 3, last / 2, last}, v) {
+							continue
+						}
 						b.script(`const s = document.querySelectorAll("input[type=range]")[%d]; s.value = %d; s.dispatchEvent(new Event("input"))`, q, v)
 						b.until(`!document.getElementById("outcome").classList.contains("old")`)
 						if got := b.text("#outcome"); !strings.HasPrefix(got, "“"+string(r.Property)+"” is ") {
@@ -219,12 +273,24 @@ func TestLiveInBrowser(t *testing.T) {
 	b.t = t
 
 	// From a server it works, too, with the policy that is in the page.
-	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServer(http.Dir(dir)))
+	mux.HandleFunc("/favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }) // browsers ask for it unbidden
+	server := httptest.NewServer(mux)
 	defer server.Close()
 	b.visit(server.URL + "/live.html#17")
 	b.until(`!document.getElementById("live").hidden`)
 	b.click("#look")
 	b.until(`document.getElementById("outcome").textContent.includes("is violated")`)
+
+	// In a chapter, which has told what came out, there is nothing to predict.
+	b.visit(server.URL + "/pauses.html")
+	b.script(`const d = document.querySelector("details:has([src='live.html#10'])"); d.open = true; d.scrollIntoView()`)
+	const inside = `document.querySelector("[src='live.html#10']").contentDocument`
+	b.until(inside + `?.getElementById("outcome")?.textContent.includes("is violated")`)
+	if !eval[bool](b, inside+`.getElementById("predict").hidden && !`+inside+`.getElementById("saving").hidden`) {
+		t.Error("the figure in the chapter asks for a prediction, or does not ask what would have saved it")
+	}
 
 	b.quiet("request: blob:", "request: "+server.URL, "request: about:")
 	info, err := os.Stat(filepath.Join(dir, "engine.js"))
@@ -234,9 +300,19 @@ func TestLiveInBrowser(t *testing.T) {
 	tryPlayground(t, dir) // last, because the time of this browser goes on meanwhile
 }
 
+// visit opens a page, and waits until it is there: what ends the wait for the navigation may be a frame of the page before.
 func (b *browser) visit(url string) {
 	b.t.Helper()
 	b.ok(nil, chromedp.Do(b.ctx, chromedp.Navigate(url)))
+	page, _, _ := strings.Cut(url, "#")
+	there := fmt.Sprintf(`document.readyState === "complete" && location.href.split("#")[0] === %q`, page)
+	for {
+		if ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](there)); err == nil && ok {
+			return
+		}
+		b.ok(nil, b.ctx.Err())
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // script runs statements in the page.
