@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/reports"
+	"lockstep/reports/explorer"
 )
 
 func newServe(k known) *cobra.Command {
@@ -21,10 +22,11 @@ func newServe(k known) *cobra.Command {
 	var expose bool
 	c := &cobra.Command{
 		Use:   "serve DIR",
-		Short: "Show the runs in a directory in a browser",
+		Short: "Show the runs in a directory, or a site, in a browser",
 		Long: `Serve lists the runs that lockstep run --out has written to a directory, with their verdicts, and
 shows each one as a page to explore, as a timeline, as a picture, and as the history that was judged.
-Histories are judged when they are requested, so the list is always up to date.
+Histories are judged when they are requested, so the list is always up to date. If DIR is a site
+that lockstep debate or lockstep course has written, it shows the site.
 
 It only reads, serves nothing outside the directory, and listens only on this machine, unless
 --expose allows another address. Ctrl-C ends it.`,
@@ -54,12 +56,43 @@ It only reads, serves nothing outside the directory, and listens only on this ma
 				return err
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s is at http://%s/ until Ctrl-C\n", reports.Visible(args[0]), ln.Addr())
-			return serve(c.Context(), ln, newShelf(root, args[0]).handler(hosts(ln.Addr(), expose)))
+			return serve(c.Context(), ln, guarded(served(root, args[0]), hosts(ln.Addr(), expose)))
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "listen at `HOST:PORT`; port 0 means any free port")
 	c.Flags().BoolVar(&expose, "expose", false, "allow an address that other machines can reach")
 	return c
+}
+
+// served answers requests for what is in a directory: a site, or runs.
+func served(root *os.Root, name string) http.Handler {
+	if isSite(root) {
+		return site{root}
+	}
+	return newShelf(root, name).handler()
+}
+
+// guarded passes on only requests that are meant for this server, and that only read.
+func guarded(next http.Handler, meant func(host string) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", explorer.ListPolicy()+"; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !meant(r.Host):
+			http.Error(w, "this server does not have that name", http.StatusMisdirectedRequest)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			http.Error(w, "only GET and HEAD are allowed", http.StatusMethodNotAllowed)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }
 
 // listen listens on an address, which must be local to this machine unless it may be exposed.

@@ -67,31 +67,13 @@ var media = map[string]string{
 // filePolicy allows a picture its styles, and nothing else.
 const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
-// handler answers requests that are meant for this server, and only read.
-func (s *shelf) handler(meant func(host string) bool) http.Handler {
+// handler answers requests for runs.
+func (s *shelf) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", s.list)
 	mux.HandleFunc("/run/{path...}", s.run)
 	mux.HandleFunc("/file/{path...}", s.file)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", explorer.ListPolicy()+"; frame-ancestors 'none'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
-		switch {
-		case !meant(r.Host):
-			http.Error(w, "this server does not have that name", http.StatusMisdirectedRequest)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "only GET and HEAD are allowed", http.StatusMethodNotAllowed)
-		default:
-			mux.ServeHTTP(w, r)
-		}
-	})
+	return mux
 }
 
 // list answers with the list of the runs.
@@ -213,7 +195,7 @@ func (s *shelf) link(b book, name string) book {
 
 // judge reads a history and judges it.
 func (s *shelf) judge(file string) (*play.Outcome, error) {
-	in, _, err := s.open(file)
+	in, _, err := openFile(s.root, file)
 	if err != nil {
 		return nil, err
 	}
@@ -229,17 +211,17 @@ func (s *shelf) judge(file string) (*play.Outcome, error) {
 	return s.pages.judge(h), nil
 }
 
-// open opens a regular file in the directory. A link that leads outside is treated as missing, and opening a pipe would wait for its
+// openFile opens a regular file in a directory. A link that leads outside is treated as missing, and opening a pipe would wait for its
 // other end.
-func (s *shelf) open(name string) (*os.File, fs.FileInfo, error) {
-	info, err := s.root.Stat(name)
+func openFile(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	info, err := root.Stat(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, nil, fs.ErrNotExist
 	}
-	f, err := s.root.Open(name)
+	f, err := root.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -299,7 +281,7 @@ func (s *shelf) file(w http.ResponseWriter, r *http.Request) {
 		refuse(w, fs.ErrNotExist)
 		return
 	}
-	f, info, err := s.open(name)
+	f, info, err := openFile(s.root, name)
 	if err != nil {
 		refuse(w, err)
 		return

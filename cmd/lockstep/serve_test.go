@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"io"
 	"net"
@@ -19,6 +20,7 @@ import (
 
 	"lockstep/checker"
 	"lockstep/clients"
+	"lockstep/reports/sites"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
@@ -74,7 +76,7 @@ func serveDir(t *testing.T, dir, at string, expose bool) func(method, path, host
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newShelf(root, dir).handler(hosts(addr, expose))
+	h := guarded(served(root, dir), hosts(addr, expose))
 	return func(method, path, host string) *http.Response {
 		r := httptest.NewRequest(method, "http://"+at+"/", nil)
 		// The path is sent as it is, without the cleaning that most clients do.
@@ -230,6 +232,109 @@ func TestServeRefuses(t *testing.T) {
 			if r := get("GET", path, test.host); (r.StatusCode != http.StatusMisdirectedRequest) != test.want {
 				t.Errorf("at %s, asked as %q for %s: %s", test.at, test.host, path, r.Status)
 			}
+		}
+	}
+}
+
+// A site is served as it is, with its directories, and nothing that it does not list.
+func TestServeSite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	const secret = "s3cret"
+	engine := strings.Repeat("window.lockstepEngine = {};\n", 100)
+	for _, f := range sites.Sealed(courseMark, []sites.File{
+		{Name: "index.html", Data: []byte("the index")}, {Name: "engine.js", Data: []byte(engine)}, {Name: "debate/index.html", Data: []byte("the debate")},
+		{Name: "lab/lock.go", Data: []byte("package lab")}, {Name: "linked.txt"}, {Name: "../outside.txt"}, {Name: "gone.html"},
+	}) {
+		if f.Name != "linked.txt" && f.Name != "gone.html" {
+			write(t, filepath.Join(dir, f.Name), string(f.Data))
+		}
+	}
+	write(t, filepath.Join(dir, "..", "outside.txt"), secret)
+	write(t, filepath.Join(dir, "unlisted.html"), secret)
+	if runtime.GOOS != "windows" {
+		if err := os.Symlink("../outside.txt", filepath.Join(dir, "linked.txt")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get := serveDir(t, dir, here, false)
+	for _, c := range []struct{ path, kind, data string }{
+		{"/", "text/html; charset=utf-8", "the index"},
+		{"/index.html", "text/html; charset=utf-8", "the index"},
+		{"/debate/", "text/html; charset=utf-8", "the debate"},
+		{"/engine.js", "text/javascript; charset=utf-8", engine},
+		{"/lab/lock.go", "text/plain; charset=utf-8", "package lab"},
+	} {
+		r := get("GET", c.path, here)
+		if data := body(t, r); r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != c.kind || r.Header.Get("X-Content-Type-Options") != "nosniff" || data != c.data {
+			t.Errorf("%s: %s %v\n%.100s", c.path, r.Status, r.Header, data)
+		}
+	}
+	if r := get("GET", "/debate", here); r.Header.Get("Location") != "/debate/" {
+		t.Errorf("/debate: %s %v", r.Status, r.Header)
+	}
+	for _, path := range []string{
+		"/../outside.txt", "/%2e%2e/outside.txt", "/..%2foutside.txt", "/debate/../../outside.txt", "/linked.txt", "/unlisted.html", "/gone.html",
+		"//etc/passwd", "/lab", "/lab/", "/nowhere", "/run/x", "/file/index.html", "/index.html/", "/x\x00y",
+	} {
+		if r := get("GET", path, here); r.StatusCode != http.StatusNotFound || strings.Contains(body(t, r), secret) {
+			t.Errorf("%q: %s", path, r.Status)
+		}
+	}
+	if r := get("POST", "/", here); r.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %s", r.Status)
+	}
+	if r := get("GET", "/", "evil.example:8080"); r.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("under another name: %s", r.Status)
+	}
+
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	server := httptest.NewServer(served(root, dir))
+	defer server.Close()
+	for accepted, want := range map[string]string{"gzip, deflate, br": "gzip", "br;q=1.0, gzip;q=0.5": "gzip", "gzip;q=0, br": "", "": ""} {
+		request, err := http.NewRequest("GET", server.URL+"/engine.js", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept-Encoding", accepted)
+		r, err := http.DefaultTransport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		from := io.Reader(r.Body)
+		if want == "gzip" {
+			if from, err = gzip.NewReader(r.Body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if data, err := io.ReadAll(from); err != nil || string(data) != engine || r.Header.Get("Content-Encoding") != want {
+			t.Errorf("%q: %q, %d bytes, %v", accepted, r.Header.Get("Content-Encoding"), len(data), err)
+		}
+	}
+}
+
+// All files of the debate are served, and its pages may contain each other.
+func TestServeDebate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays hundreds of runs")
+	}
+	dir := t.TempDir()
+	debate, _ := debated(t)
+	for name, page := range debate {
+		write(t, filepath.Join(dir, filepath.FromSlash(name)), page)
+	}
+	get := serveDir(t, dir, here, false)
+	for name, page := range debate {
+		r := get("GET", "/"+name, here)
+		if data := body(t, r); r.StatusCode != http.StatusOK || data != page {
+			t.Errorf("%s: %s, %d bytes", name, r.Status, len(data))
+		}
+		if policy := r.Header.Get("Content-Security-Policy"); strings.HasSuffix(name, ".html") && (policy != "frame-ancestors 'self'" || r.Header.Get("X-Frame-Options") != "SAMEORIGIN") {
+			t.Errorf("%s: %v", name, r.Header)
 		}
 	}
 }

@@ -121,21 +121,38 @@ const largestSums = 16 << 20
 
 // listed returns the files that belong to the site that is already there.
 func (d *Dir) listed() ([]string, error) {
-	f, err := d.root.Open(Sums)
+	mark, names, err := list(d.root)
+	if mark != d.mark && (err == nil || mark != "") {
+		return nil, fmt.Errorf("its %s is not from %s; name another directory", Sums, d.by)
+	}
+	return names, err
+}
+
+// Listed returns the files of the site in a directory, whichever command has written it.
+func Listed(root *os.Root) ([]string, error) {
+	mark, names, err := list(root)
+	if err == nil && !strings.HasPrefix(mark, "# Written by lockstep ") {
+		return nil, fs.ErrNotExist
+	}
+	return names, err
+}
+
+// list reads the list of files: its mark, and their names.
+func list(root *os.Root) (mark string, names []string, err error) {
+	f, err := root.Open(Sums)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(files.Limit(f, Sums, largestSums))
-	if !lines.Scan() || lines.Text()+"\n" != d.mark {
-		return nil, fmt.Errorf("its %s is not from %s; name another directory", Sums, d.by)
+	if lines.Scan() {
+		mark = lines.Text() + "\n"
 	}
-	var names []string
 	for lines.Scan() {
 		_, name, _ := strings.Cut(lines.Text(), "  ")
 		names = append(names, name)
 	}
-	return names, lines.Err()
+	return mark, names, lines.Err()
 }
 
 // Write replaces the site that is already there. The list of files is written first, so that the files of an interrupted write are
