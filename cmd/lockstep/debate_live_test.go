@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -272,6 +274,8 @@ func TestLiveInBrowser(t *testing.T) {
 	})
 	b.t = t
 
+	tryWithoutProgram(t, dir)
+
 	// From a server it works, too, with the policy that is in the page.
 	mux := http.NewServeMux()
 	mux.Handle("/", http.FileServer(http.Dir(dir)))
@@ -298,6 +302,54 @@ func TestLiveInBrowser(t *testing.T) {
 		t.Errorf("the program has %v, %v", info, err)
 	}
 	tryPlayground(t, dir) // last, because the time of this browser goes on meanwhile
+}
+
+// tryWithoutProgram opens the pages in browsers that cannot run the program: the reader learns why. The compiled program is kept for the next worker.
+func tryWithoutProgram(t *testing.T, dir string) {
+	b := newBrowser(t)
+	altered := func(how string) (remove func()) {
+		b.t.Helper()
+		added, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+			let engine;
+			Object.defineProperty(window, "lockstepEngine", { get: () => engine, set: (e) => { ` + how + `; engine = e; } });`})
+		b.ok(nil, err)
+		return func() {
+			b.ok(chromedp.Call(b.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: added.Identifier}))
+		}
+	}
+	for _, name := range []string{"live.html", "playground.html"} {
+		for how, want := range map[string]string{
+			`e.worker = "delete self.WebAssembly;" + e.worker`: "WebAssembly is not defined",
+			`e.program = e.program.slice(0, 4000)`:             "",
+			`e.program = "?" + e.program`:                      "",
+		} {
+			remove := altered(how)
+			b.visit("file://" + dir + "/" + name)
+			b.until(`!document.getElementById("loading").textContent.includes("is starting")`)
+			if got := b.text("#loading"); !strings.HasPrefix(got, "This browser cannot run the program that plays the runs: "+want) || len(got) > 300 {
+				t.Errorf("%s, %s: %q", name, how, got)
+			}
+			remove()
+		}
+		b.ok(chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+		b.visit("file://" + dir + "/" + name)
+		if got := b.text("main"); strings.Contains(got, "is starting") || !strings.Contains(got, "JavaScript") {
+			t.Errorf("%s without scripts:\n%s", name, got)
+		}
+		b.ok(chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: false}))
+	}
+
+	b.visit("file://" + dir + "/playground.html")
+	b.until(`document.getElementById("state").textContent.includes("Checksum")`)
+	if !eval[bool](b, `window.lockstepEngine.program instanceof WebAssembly.Module`) {
+		t.Error("the compiled program is not kept")
+	}
+	b.click("#explore")
+	b.until(`document.getElementById("explored").textContent.includes(" of about ")`)
+	b.click("#explore")
+	b.script(`document.getElementById("run").value = "clock-jump/redlock"; document.getElementById("run").dispatchEvent(new Event("change"))`)
+	b.until(`document.querySelector("#stage h1").textContent.includes("clock-jump")`)
+	b.quiet("request: blob:", "request: about:")
 }
 
 // visit opens a page, and waits until it is there: what ends the wait for the navigation may be a frame of the page before.

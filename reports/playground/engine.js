@@ -17,14 +17,24 @@ class Engine {
     this.running = false;
     this.worker = new Worker(this.script);
     this.ready = new Promise((resolve, reject) => {
-      this.worker.onerror = (e) => reject(new Error(e.message || "the worker did not start"));
+      const failed = (why) => {
+        if (this.running) return;
+        reject(new Error(why));
+        for (const item of this.waiting.splice(0)) item.done({ errors: [{ text: `the program did not start again: ${why}` }] });
+      };
+      this.worker.onerror = (e) => failed(e.message || "the worker did not start");
       this.worker.onmessage = (m) => {
+        if (typeof m.data !== "string") {
+          this.source.program = m.data; // compiled
+          return undefined;
+        }
         const answer = JSON.parse(m.data);
         if (answer.ready) {
           this.running = true;
           resolve();
           return this.next();
         }
+        if (answer.failed) return failed(answer.failed);
         if (answer.exploration?.progress) {
           this.watch(); // it has not stopped
           return this.busy.progress?.(answer.exploration.progress);
@@ -32,6 +42,7 @@ class Engine {
         return this.answer(answer);
       };
     });
+    this.ready.catch(() => {}); // whoever waits for it hears of it
     this.worker.postMessage(this.source.program);
   }
 
@@ -105,13 +116,14 @@ async function startEngine() {
   const started = performance.now();
   const loading = document.getElementById("loading");
   try {
+    if (!window.lockstepEngine) throw new Error("engine.js is missing, or damaged");
     const engine = new Engine(window.lockstepEngine);
     await engine.ready;
     document.documentElement.dataset.ready = Math.round(performance.now() - started);
     loading.hidden = true;
     return engine;
   } catch (e) {
-    loading.textContent = `The program that plays the runs did not start: ${e.message}.`;
+    loading.textContent = `This browser cannot run the program that plays the runs: ${e.message.replace(/\.$/, "")}.`;
     return null;
   }
 }
