@@ -274,6 +274,7 @@ func TestLiveInBrowser(t *testing.T) {
 	})
 	b.t = t
 
+	tryOnPaper(t, dir)
 	tryWithoutProgram(t, dir)
 
 	// From a server it works, too, with the policy that is in the page.
@@ -302,6 +303,41 @@ func TestLiveInBrowser(t *testing.T) {
 		t.Errorf("the program has %v, %v", info, err)
 	}
 	tryPlayground(t, dir) // last, because the time of this browser goes on meanwhile
+}
+
+// tryOnPaper prints the pages: the whole run is drawn once, in black on white, whatever part of it is in view.
+func tryOnPaper(t *testing.T, dir string) {
+	b := newBrowser(t)
+	b.media("dark", "reduce")
+	for page, ready := range map[string]string{"live.html#10": "live", "playground.html#pause-after-acquire/redlock": "playground"} {
+		b.visit("file://" + dir + "/" + page)
+		b.until(`!document.getElementById("` + ready + `").hidden`)
+		if ready == "live" {
+			b.click("#look")
+		}
+		b.until(`document.querySelector("#stage .verdict")?.textContent === "UNSAFE"`)
+		whole := printed(b)
+		b.script(`window.addEventListener("beforeprint", () => {
+			window.paths = document.querySelectorAll(".drawn path, .drawn rect, .drawn text").length;
+			window.ground = document.querySelector(".drawn svg > rect")?.getAttribute("fill");
+		})`)
+		b.press("+", "+")
+		again := printed(b)
+		if paths := eval[int](b, `window.paths`); paths < 100 || again < whole*9/10 || again > whole*11/10 {
+			t.Errorf("%s: the drawing has %d parts; %d are printed of the whole run, and %d of a part", page, paths, whole, again)
+		}
+		if got := eval[string](b, `window.ground`); got != "#fff" && got != "#ffffff" {
+			t.Errorf("%s: the ground of the drawing is %s", page, got)
+		}
+		if eval[bool](b, `document.querySelector(".drawn") !== null`) {
+			t.Errorf("%s: the drawing stays on the screen", page)
+		}
+		b.script(`document.querySelector(".lockstep").append(Object.assign(document.createElement("i"), { className: "drawn", hidden: true }))`)
+		if without := printed(b); whole-without < 100 {
+			t.Errorf("%s: %d paths are printed, and %d without the drawing", page, whole, without)
+		}
+	}
+	b.quiet("request: blob:", "request: about:")
 }
 
 // tryWithoutProgram opens the pages in browsers that cannot run the program: the reader learns why. The compiled program is kept for the next worker.

@@ -185,8 +185,20 @@ func tryPlayground(t *testing.T, dir string) {
 		b.click("#svg")
 		b.until(`window.saved !== undefined`)
 		svg := eval[string](b, `window.saved`)
-		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil || !strings.Contains(svg, ">c1<") || strings.Contains(svg, "http://www.w3.org/1999") {
+		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil || strings.Contains(svg, "http://www.w3.org/1999") {
 			t.Errorf("%v: %.300s", err, svg)
+		}
+		for _, want := range []string{">c1<", ">clock-jump · redlock<", ">UNSAFE lease exclusion violated (bounded clock error broken)<", ">c1 holds c1#1<", "lock granted"} {
+			if !strings.Contains(svg, want) {
+				t.Errorf("the picture has no %s", want)
+			}
+		}
+		width := eval[int](b, `document.querySelector(".picture").clientWidth`)
+		b.script(`const make = URL.createObjectURL; URL.createObjectURL = (blob) => { createImageBitmap(blob).then((i) => (window.width = i.width)); return make(blob) }`)
+		b.click("#png")
+		b.until(`window.width !== undefined`)
+		if got := eval[int](b, `window.width`); got != 2*width {
+			t.Errorf("the picture is %d pixels wide, and that on the page %d", got, width)
 		}
 	})
 

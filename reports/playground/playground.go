@@ -36,8 +36,8 @@ var (
 	editorJS string
 	//go:embed handles.js
 	handlesJS string
-	//go:embed svg.js
-	svgJS string
+	//go:embed drawing.js
+	drawingJS string
 	//go:embed playground.js
 	playgroundJS string
 	//go:embed playground.css
@@ -46,11 +46,11 @@ var (
 	playgroundHTML string
 )
 
-// Script is the script of a page that plays runs: that of figures, the one that starts the program, and the page's own, whose names
+// Script is the script of a page that plays runs: that of figures, those that start the program and draw for paper and files, and the page's own, whose names
 // are not seen outside of it. The page needs an element template with [explorer.Frame] and the ID frame, and before this script that
 // of the engine.
 func Script(own ...string) template.JS {
-	return explorer.ScriptWith(engineJS, "{\n", strings.Join(own, ""), "}\n")
+	return explorer.ScriptWith(engineJS, drawingJS, "{\n", strings.Join(own, ""), "}\n")
 }
 
 // Policy is the Content-Security-Policy of such a page. A worker is started from text in the memory of the page: a browser starts none
@@ -119,7 +119,7 @@ func (p *Program) Write(w io.Writer, page Page) error {
 	if err != nil {
 		return err
 	}
-	script := Script(editorJS, handlesJS, svgJS, playgroundJS)
+	script := Script(editorJS, handlesJS, playgroundJS)
 	scripts := []string{string(script)}
 	if page.Engine != nil {
 		scripts = append(scripts, string(page.Engine))

@@ -291,8 +291,8 @@ async function main() {
   $("text").addEventListener("click", () => copy($("text"), shown?.script === editor.text && shown.file || editor.text));
   $("use").addEventListener("click", () => editor.edit(0, editor.text.length, help.example));
   $("copy").addEventListener("click", () => copy($("copy"), $("command").textContent));
-  $("png").addEventListener("click", () => explorer.diagram.scene.toBlob((blob) => save(`${fileName()}.png`, blob)));
-  $("svg").addEventListener("click", () => save(`${fileName()}.svg`, new Blob([svgOf(explorer)], { type: "image/svg+xml" })));
+  $("png").addEventListener("click", () => canvasOf(explorer).toBlob((blob) => save(`${fileName()}.png`, blob)));
+  $("svg").addEventListener("click", () => save(`${fileName()}.svg`, new Blob([new XMLSerializer().serializeToString(svgOf(explorer, true))], { type: "image/svg+xml" })));
   // #A57 is an event of the figure that was there before.
   const here = () => follow(location.hash.length > 1 && !/^#[A-Z]\d+$/.test(location.hash) ? location.hash : `#${start}`);
   window.addEventListener("hashchange", here);

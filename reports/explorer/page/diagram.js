@@ -70,8 +70,13 @@ class Diagram extends Pen {
   }
 
   draw() {
+    this.pen(this.scene, this.width, this.height);
+    this.drawScene();
+  }
+
+  drawScene() {
     this.colours();
-    const c = this.pen(this.scene, this.width, this.height);
+    const c = this.write;
     c.fillStyle = this.ink.paper;
     c.fillRect(0, 0, this.width, this.height);
     for (const box of this.boxes) this.drawGround(box);
@@ -82,6 +87,19 @@ class Diagram extends Pen {
     for (const box of this.boxes) this.drawStory(box);
     c.restore();
     this.drawAxis();
+  }
+
+  // drawWhole draws everything except the cursor on something that has the methods of a canvas.
+  drawWhole(c) {
+    this.write = c;
+    this.drawScene();
+    c.save();
+    c.beginPath();
+    c.rect(this.axis.left - 8, 0, this.axis.width + 16, this.height);
+    c.clip();
+    for (const box of this.boxes) this.drawBarTexts(box, -1, -1);
+    c.restore();
+    for (const box of this.boxes) this.drawCallouts(box);
   }
 
   drawGround(box) {

@@ -105,11 +105,24 @@ class Pen {
   // colours apart. -1 is the hatch of a link that is cut.
   pattern(n) {
     if (this.patterns.has(n)) return this.patterns.get(n);
-    const ratio = window.devicePixelRatio ?? 1;
+    const made = this.write.hatched?.((c) => this.hatch(n, c)) ?? this.tiled(n);
+    this.patterns.set(n, made);
+    return made;
+  }
+
+  tiled(n) {
     const tile = document.createElement("canvas");
-    tile.width = tile.height = Math.round(8 * ratio);
+    tile.width = tile.height = Math.round(8 * this.write.getTransform().a);
     const c = tile.getContext("2d");
     c.scale(tile.width / 8, tile.width / 8);
+    this.hatch(n, c);
+    const made = this.write.createPattern(tile, "repeat");
+    made.setTransform(new DOMMatrix().scale(8 / tile.width));
+    return made;
+  }
+
+  // hatch draws a tile of a pattern, which is 8 wide and high.
+  hatch(n, c) {
     c.strokeStyle = c.fillStyle = n < 0 ? this.ink.rule : this.look(n);
     c.globalAlpha = n < 0 ? 1 : 0.6;
     c.lineWidth = 1.2;
@@ -129,10 +142,6 @@ class Pen {
       case 4: lines([0, 2, 8, 2], [0, 6, 8, 6]); break;
       default: lines([-1, 9, 9, -1], [-1, -1, 9, 9]);
     }
-    const made = this.write.createPattern(tile, "repeat");
-    made.setTransform(new DOMMatrix().scale(8 / tile.width));
-    this.patterns.set(n, made);
-    return made;
   }
 
   fit(text, width) {
