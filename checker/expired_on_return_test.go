@@ -83,6 +83,16 @@ func TestExpiredOnReturn(t *testing.T) {
 			11   n1 drop c1 sent=1
 			12   c1 ok acquire c1#1 until=10`,
 			want: []string{late + " [bounded delay]"}},
+		{name: "a pause before the first request, after a copy of the key", story: `
+			nodes 3
+			replica r1
+			0    c1 invoke acquire
+			0.1  r1 set c1#1 by=n1
+			1    c1 fault pause
+			3.9  c1 fault resume
+			4    n1 set c1#1 sent=4
+			16   c1 ok acquire c1#1 until=14`,
+			want: []string{"c1 was handed c1#1 at 16.000s, when its clock read 16.000s and the lease had ended at 14.000s [none]"}},
 		{name: "a pause and a late message", story: `
 			0    c1 invoke acquire
 			1    c1 fault pause

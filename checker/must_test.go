@@ -222,6 +222,8 @@ func TestMustMet(t *testing.T) {
 				{"more", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n1 n3 deliver c1\n3 c1 fail acquire"}, {"fewer", "0 c1 invoke acquire\n1 n1 deliver c1\n3 c1 fail acquire"},
 				{"too late", "0 c1 invoke acquire\n1 n1 deliver c1\n3 c1 fail acquire\n4 n2 deliver c1"}, {"unanswered", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1"},
 				{"nobody can tell", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n3 c1 info acquire"},
+				{"in a release", "0 c1 invoke release c1#1\n1 n1 deliver c1\n1 n2 deliver c1\n3 c1 ok release c1#1"}, {"another returns", "0 c2 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n3 c2 fail acquire"},
+				{"before it asks", "0 n1 deliver c1\n0 n2 deliver c1\n1 c1 invoke acquire"},
 			},
 		},
 		{
@@ -422,12 +424,12 @@ func TestMustMet(t *testing.T) {
 		{
 			must:  "a request from c1 to n1 is lost",
 			met:   []situation{{"it is", "1 n1 drop c1"}},
-			unmet: []situation{{"late", "1 n1 late c1"}, {"the reply", "1 c1 drop n1"}, {"another", "1 n1 drop c2"}},
+			unmet: []situation{{"late", "1 n1 late c1"}, {"the reply", "1 c1 drop n1"}, {"another", "1 n1 drop c2"}, {"to another node", "1 n2 drop c1"}},
 		},
 		{
 			must:  "a reply from n1 to c1 is lost",
 			met:   []situation{{"it is", "1 c1 drop n1"}},
-			unmet: []situation{{"delivered", "1 c1 deliver n1"}, {"the request", "1 n1 drop c1"}, {"another", "1 c1 drop n2"}},
+			unmet: []situation{{"delivered", "1 c1 deliver n1"}, {"the request", "1 n1 drop c1"}, {"another", "1 c1 drop n2"}, {"to another client", "1 c2 drop n1"}},
 		},
 		{
 			must:  "the wall clock of c1 is off by over 2s",

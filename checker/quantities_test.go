@@ -123,7 +123,13 @@ func TestMeasure(t *testing.T) {
 }
 
 func TestMeasureJSON(t *testing.T) {
-	b, err := json.Marshal(Measure(facts.Of(handmade.History(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 resource accept A by=c1\n2 resource accept A by=c2\n3 c1 invoke increment\n4 resource set 1 key=counter by=c1\n5 c1 info increment")), Wait, DuplicateWork, Increments, Outlives))
+	const known = "0 c1 invoke increment\n1 resource set 1 key=counter by=c1\n2 c1 ok increment 1"
+	b, err := json.Marshal(Measure(facts.Of(handmade.History(t, known)), Increments))
+	if want := `[{"quantity":"increments","figures":[{"name":"asked","value":1},{"name":"done","value":1},{"name":"skipped","value":0},{"name":"lost","value":0},` +
+		`{"name":"from","value":0},{"name":"final","value":1}],"text":"1 asked = 1 in the counter"}]`; err != nil || string(b) != want {
+		t.Errorf("%v, got %s\nwant %s", err, b, want)
+	}
+	b, err = json.Marshal(Measure(facts.Of(handmade.History(t, "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n1 resource accept A by=c1\n2 resource accept A by=c2\n3 c1 invoke increment\n4 resource set 1 key=counter by=c1\n5 c1 info increment")), Wait, DuplicateWork, Increments, Outlives))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func blameToken(ix *index, a, b *facts.Lease) (Assumption, []int) {
 	for _, n := range slices.Sorted(maps.Keys(ix.Fences)) {
 		for i := facts.After(ix.Fences[n], a.GrantEvent); i >= 0 && i < b.GrantEvent; i = facts.After(ix.Fences[n], i) {
 			e := ix.Events[i]
-			forgot := ix.fenceOn(n, i) >= a.Fence && (e.Op == history.Lose || e.By == "" && ix.fenceOn(n, i+1) < a.Fence) // back with an older number
+			forgot := ix.fenceOn(n, i) >= a.Fence && e.By == "" && ix.fenceOn(n, i+1) < a.Fence // lost, or back with an older number
 			if forgot || n == node && e.Op == history.Lose {
 				return DurableNodes, []int{i}
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"lockstep/sim/history"
 )
 
 // told checks the sentences of a narrator; want has one in each line.
@@ -201,12 +203,17 @@ func TestObstacles(t *testing.T) {
 			never + "\nc1 asked for the release of c1#1 at 2.000s, and the request was lost on its way to n1."},
 		{"exited before that", first + "2 c1 info exit\n3 c1 invoke release c1#1\n3.1 c1 info release c1#1\n",
 			never + "\nc1 exited at 2.000s, and never released c1#1."},
+		{"given another value in its release", "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n2 c1 invoke release c1#1\n2.1 n1 over c1#2 was=c1#1 until=12.1\n2.2 c1 ok release c1#1\n", "The key of c1#2 was set on n1 at 2.100s, but c1 never had the lease."},
 	} {
 		told(t, test.name, narrate(t, "nodes 3\n"+test.story+"20 c2 invoke acquire\n30 c2 fail acquire", func(n *narrator) {
 			last := len(n.f.Events) - 1
 			n.obstacles(last-1, last)
 		}), test.want)
 	}
+	const leftover = "20 c2 invoke acquire\n21 c3 invoke acquire\n21.1 n3 set c3#1 until=28\n22 c3 fail acquire\n28 n3 expire c3#1\n30 c2 fail acquire"
+	told(t, "a leftover key beside a majority of others", narrate(t, "nodes 3\n"+strings.Replace(first, "0.2 ", "0.1 n2 set c1#1 until=10.1\n0.2 ", 1)+leftover, func(n *narrator) {
+		n.obstacles(n.before(len(n.f.Events), func(e history.Event) bool { return e.Process == "c2" && e.Kind == history.Invoke }), len(n.f.Events)-1)
+	}), "The keys of c1#1 were set on n1 n2 at 0.100s, but c1 never had the lease: it gave up at 0.200s.")
 }
 
 // TestPlanted: whether a key comes from a request that arrived when its acquire was over.
