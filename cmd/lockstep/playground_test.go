@@ -161,6 +161,7 @@ func tryPlayground(t *testing.T, dir string) {
 		b.click("#fork")
 		b.until(`document.querySelectorAll("#choices [role=option]").length > 10`)
 		b.press("p", "a", "u")
+		b.until(`document.querySelector("#choices [role=option] .text").textContent.startsWith("pau")`)
 		key("Tab")
 		key("Tab")
 		b.until(`document.querySelector("#choices [role=option] .text").textContent === "c1"`)
