@@ -267,7 +267,7 @@ func (ix *index) outlasting(k facts.Life) time.Duration {
 	}
 	heard := k.Timed
 	for _, e := range ix.Events[k.From:min(k.To, len(ix.Events))] {
-		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == k.Node && e.By == history.Client(k.Label) {
+		if e.Op == history.Deliver && e.Process == k.Node && e.By == history.Client(k.Label) {
 			heard = max(heard, e.At)
 		}
 	}

@@ -18,8 +18,8 @@ func TestOutOfReach(t *testing.T) {
 			t.Errorf("%v: %v", d, got)
 		}
 	}
-	if Of(&history.History{}).OutOfReach(0) {
-		t.Error("out of reach without a delay")
+	if f := Of(&history.History{}); f.Malformed != nil || f.OutOfReach(0) { // it has no TTL
+		t.Errorf("out of reach without a delay, or %v", f.Malformed)
 	}
 }
 
@@ -48,16 +48,38 @@ func TestMarked(t *testing.T) {
 func TestAdvances(t *testing.T) {
 	const deleted = "0 c1 invoke release\n1 n1 delete c1#1 by=c1 sent=0.5\n"
 	for text, want := range map[string]bool{
-		"0 c1 invoke release\n0 x info exit\n1 n1 over c2#1 by=c1 was=c1#1 sent=0.5": true,
-		deleted + "1 n1 set c2#1 by=c1 sent=0.5":                                     true,
-		deleted + "1 n1 set c2#1 by=c1 sent=0.6":                                     false, // another request
-		deleted + "1.1 n1 set c2#1 by=c1 sent=0.5":                                   false, // later
-		deleted + "1 n1 set c2#1 by=c2 sent=0.5":                                     false, // of another client
-		"0 c1 invoke release\n0 x info exit\n1 n1 set c2#1 by=c1 sent=0.5":           false, // nothing was deleted
-		deleted + "1 n1 set c1#2 by=c1 sent=0.5":                                     false, // for itself
+		"0 c1 invoke release\n0 x info exit\n1 n1 over c2#1 by=c1 was=c1#1 sent=0.5":         true,
+		deleted + "1 n1 set c2#1 by=c1 sent=0.5":                                             true,
+		deleted + "1 n1 set c2#1 by=c1 sent=0.6":                                             false, // another request
+		deleted + "1.1 n1 set c2#1 by=c1 sent=0.5":                                           false, // later
+		deleted + "1 n1 set c2#1 by=c2 sent=0.5":                                             false, // of another client
+		"0 c1 invoke release\n0 x info exit\n1 n1 set c2#1 by=c1 sent=0.5":                   false, // nothing was deleted
+		"0 c1 invoke release\n1 n2 delete c1#1 by=c1 sent=0.5\n1 n1 set c2#1 by=c1 sent=0.5": false, // on another node
+		deleted + "1 n1 set c1#2 by=c1 sent=0.5":                                             false, // for itself
 	} {
 		if got := Of(handmade.History(t, text)).Advances(2); got != want {
 			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// TestCounters: which event set a counter of fencing tokens back, and which set it together with the key of the second lease.
+func TestCounters(t *testing.T) {
+	const (
+		first  = "0 c1 invoke acquire\n1 n1 set 33 key=lock:fence by=c1\n1 n1 set c1#1\n2 c1 ok acquire c1#1 until=10 fence=33\n"
+		second = "12 n1 set c2#1\n13 c2 ok acquire c2#1 until=22 fence=32"
+	)
+	for text, want := range map[string][2]int{
+		"11 c2 invoke acquire\n12 n1 over 32 key=lock:fence by=c2\n":      {5, 5},
+		"11 c2 invoke acquire\n11.5 n1 over 32 key=lock:fence by=c2\n":    {5, -1},
+		"11 c2 invoke acquire\n12 n1 over 34 key=lock:fence by=c2\n":      {-1, 5},
+		"11 c2 invoke acquire\n12 n1 delete 33 key=lock:fence by=c2\n":    {-1, -1},
+		"11 c2 invoke acquire\n12 n1 over 32 key=lock:fence c2#9 by=c2\n": {-1, -1}, // it stands for a lease
+	} {
+		f := Of(handmade.History(t, first+text+second))
+		a, b := f.Lease("c1#1"), f.Lease("c2#1")
+		if got := [2]int{f.CounterSetBack(a, b), f.CountedWithKey(b)}; got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
 }

@@ -116,7 +116,6 @@ func (f *Facts) newHolds(i int) []Lease {
 			}
 		case !moved && !lost: // the end is as it was
 			switch {
-			case asked.EndEvent >= 0 || l.To == asked.To:
 			case l.EndEvent >= 0:
 				l.End = asked.End
 			case e.At < l.To:

@@ -142,6 +142,7 @@ func TestLeasesExtended(t *testing.T) {
 		{"lost, and renewed", c1 + "5 c1 info lost c1#1\n6 c1 info renew c1#1 until=15", "1-5 lease lost"},
 		{"lost, and extended", c1 + "5 c1 info lost c1#1\n6 c1 invoke extend c1#1\n6 c1 ok extend c1#1 until=15", "1-5 lease lost, 6-15 lease ended"},
 		{"lost after its end, and renewed", c1 + "11 c1 info lost c1#1\n12 c1 info renew c1#1 until=15", "1-10 lease ended"},
+		{"lost at its end", c1 + "10 c1 info lost c1#1", "1-10 lease lost"},
 		{"lost twice", c1 + "5 c1 info lost c1#1\n6 c1 info lost c1#1", "1-5 lease lost"},
 		{"and released", c1 + "6 c1 info renew c1#1 until=15\n12 c1 invoke release c1#1", "1-12 released"},
 		{"too late, and released", c1 + "12 c1 info renew c1#1 until=15\n13 c1 invoke release c1#1", "1-10 lease ended, 12-13 released"},
@@ -155,6 +156,21 @@ func TestLeasesExtended(t *testing.T) {
 		}
 		if got := strings.Join(holds, ", "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestKeysOver: a lease without an end ends when the last of its keys expires.
+func TestKeysOver(t *testing.T) {
+	const c1 = "1 n1 set c1#1\n1 n2 set c1#1\n"
+	for text, want := range map[string]time.Duration{
+		c1 + "5 n1 expire c1#1\n6 n2 lose c1#1":   6 * time.Second,
+		c1 + "5 n2 expire c1#1\n6 n1 expire c1#1": 6 * time.Second,
+		c1 + "5 n1 expire c1#1":                   history.NoEnd,
+		c1 + "5 n1 expire c1#1\n6 n2 delete c1#1": history.NoEnd,
+	} {
+		if got := Of(handmade.History(t, "nodes 3\n"+text+"\n9 c1 info exit")).keysOver("c1#1"); got != want {
+			t.Errorf("%s: %v", text, got)
 		}
 	}
 }
