@@ -565,6 +565,19 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		blame("a drift that was over before", `
 			0    c1 fault drift ppm=5
 			0    c1 fault drift ppm=0`+c1+"3 n3 delete c1#1 by=c2"+c2, "none"),
+		{name: "a lock stopped renewing, long after a drift of the clock ended", story: `
+			0    c1 fault drift ppm=5
+			0    c1 fault drift ppm=0
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=never renews
+			10.1 n1 expire c1#1
+			12   c2 invoke acquire
+			12.1 n1 set c2#1 until=22.1
+			12.2 c2 ok acquire c2#1 until=22
+			13   c1 info exit
+			23   c2 info exit`,
+			want: []string{"c2 held c2#1 from 12.200s to 22.000s, while c1 held c1#1 from 0.200s to 13.000s [none]"}},
 		{name: "an extension sent a deadline that had passed by the clock of the node, since that of the client was behind", story: `
 			0    c1 fault jump jump_c1_-20s
 			0    c1 invoke acquire wall=-20
@@ -655,6 +668,19 @@ func TestLeaseExclusionFailover(t *testing.T) {
 			11.1 r1 set c2#1 until=21
 			11.2 c2 ok acquire c2#1 until=21`,
 			want: []string{"c2 held c2#1 from 11.200s to 21.000s, while c1 held c1#1 from 0.200s to 19.000s [bounded clock error]"}},
+		{name: "a slow clock, but another client deleted the key before the extended lease would have ended by a right one", story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1 until=10.1
+			0.2  c1 ok acquire c1#1 until=10
+			1    c1 fault drift ppm=-500000
+			5    c1 invoke extend c1#1 clock=3
+			5    n1 retime c1#1 until=15
+			5    c1 ok extend c1#1 until=13 clock=3
+			12   c2 invoke acquire
+			12   n1 delete c1#1 by=c2
+			12.1 n1 set c2#1 until=22.1
+			12.2 c2 ok acquire c2#1 until=22`,
+			want: []string{"c2 held c2#1 from 12.200s to 22.000s, while c1 held c1#1 from 0.200s to 25.000s [none]"}},
 		{name: "a copy is no vote", story: "nodes 3\nreplica r1\n" + `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1

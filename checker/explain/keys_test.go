@@ -49,6 +49,8 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			checker.LeaseExclusion, "No command had moved the deadline of the key of c1#1 on n1 since 0.004s."},
 		{"another name", c1 + strings.Replace(end, "key=lock", "key=lock:6", 1),
 			checker.LeaseExclusion, "The key of c2#1 on n1 is lock:6, and that of c1#1 is lock."},
+		{"another name, which is all that is said", c1 + strings.Replace(end, "key=lock", "key=lock:6", 1),
+			checker.LeaseExclusion, "c2 was granted c2#1 on n1 at 6.004s, valid until 16.000s by its own clock."},
 		{"no end", strings.Replace(c1, "until=10\n", "until=never\n", 1) + "10.004 n1 expire c1#1 key=lock\n10.0045 c2 invoke acquire\n10.005 n1 set c2#1 key=lock\n10.0055 c2 ok acquire c2#1 until=20",
 			checker.LeaseExclusion, "c1 did not know this: c1#1 has no end, and a TTL had not passed since the reply at 0.006s."},
 		{"no end, and no deadline", "0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=never\n0.006 c1 ok acquire c1#1 until=never\n5 n1 delete c1#1 key=lock by=c3\n" + end,

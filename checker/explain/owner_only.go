@@ -22,9 +22,6 @@ func (n *narrator) tellIntrusion() {
 // that lease, whose key it was by then, and what the client was doing.
 func (n *narrator) intrusion(i int) {
 	e := n.event(i)
-	if i < 0 {
-		return
-	}
 	owner := history.Client(e.Owner)
 	about := n.during(i)
 	op := n.event(about)

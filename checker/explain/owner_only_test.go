@@ -127,4 +127,5 @@ func TestIntrusion(t *testing.T) {
 	} {
 		told(t, test.name, narrate(t, test.story, func(n *narrator) { n.intrusion(len(n.f.Events) - 1) }), test.want)
 	}
+	told(t, "no event", narrate(t, c1+c2+got+end, func(n *narrator) { n.intrusion(-1) }), "")
 }

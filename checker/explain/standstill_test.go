@@ -216,6 +216,31 @@ func TestObstacles(t *testing.T) {
 	}), "The keys of c1#1 were set on n1 n2 at 0.100s, but c1 never had the lease: it gave up at 0.200s.")
 }
 
+// TestQueued: how long a client stayed in a queue, and why.
+func TestQueued(t *testing.T) {
+	const put = "0 c1 invoke acquire\n0.1 n1 set c1#1 key=queue until=never\n0.2 c1 info acquire\n"
+	const was = "c1 was put into queue on n1 at 0.100s, where clients wait for the lock.\n"
+	for _, test := range []struct{ name, story, want string }{
+		{"to the end", put, was + "Nothing removed c1 from there."},
+		{"gone only after that", put + "5 n1 delete c1#1 key=queue by=c2\n6 c1 info exit\n", was + "Nothing removed c1 from there until 5.000s."},
+		{"exited", put + "5 c1 info exit\n6 n1 delete c1#1 key=queue by=c2\n", was + "c1 exited at 5.000s, and nothing removed it from there until 6.000s."},
+		{"crashed", put + "5 c1 fault crash crash_c1\n", was + "c1 crashed at 5.000s, and nothing removed it from there."},
+	} {
+		told(t, test.name, narrate(t, test.story+"9 c2 info exit", func(n *narrator) { n.queued("c1", n.f.Lives) }), test.want)
+	}
+}
+
+// TestWithoutRequest: a client that is refused once without a request says nothing of its lock, whatever else fails.
+func TestWithoutRequest(t *testing.T) {
+	const asked = "0 c1 invoke acquire\n0.1 n1 deliver c1 sent=0.05\n1 c1 fail acquire\n2 c1 invoke acquire\n"
+	for _, test := range []struct{ name, story, want string }{
+		{"refused twice", asked + "3 c1 fail acquire\n11 c1 invoke acquire\n12 c1 fail acquire", "From 0.050s to 12.000s c1 sent no request to a lock node: its lock refused it without asking one."},
+		{"refused once, after a check that failed", asked + "3 c1 fail check c1#0\n12 c1 fail acquire", ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) { n.withoutRequest("c1", len(n.f.Events)-1) }), test.want)
+	}
+}
+
 // TestPlanted: whether a key comes from a request that arrived when its acquire was over.
 func TestPlanted(t *testing.T) {
 	const gaveUp = "0 c1 invoke acquire\n1 c1 info acquire\n"
