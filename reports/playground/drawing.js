@@ -71,7 +71,8 @@ class SvgPen {
 
   fillText(text, x, y) {
     const [, weight, size] = /^(\w+) ([\d.]+)px/.exec(this.font) ?? [];
-    this.tag("text", { x: SvgPen.number(x), y: SvgPen.number(y), fill: this.fillStyle, "font-size": size ?? 12, "font-weight": weight ?? "normal", "dominant-baseline": "central" }, text);
+    this.tag("text", { x: SvgPen.number(x), y: SvgPen.number(y), fill: this.fillStyle, "font-size": size ?? 12, "font-weight": weight ?? "normal", "dominant-baseline": "central" },
+      text.replace(/ {2,}/g, (spaces) => "\u00a0".repeat(spaces.length))); // SVG makes one space of several
   }
 
   static number(n) {
