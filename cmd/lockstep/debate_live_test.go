@@ -55,6 +55,9 @@ func TestLiveInBrowser(t *testing.T) {
 		b.script(`document.getElementById("every").focus()`)
 		b.press(" ")
 		b.until(`document.querySelectorAll(".edge:not(:empty)").length === 2`)
+		if got := b.text("#every"); got != "Show only values tried" {
+			t.Errorf("the button that has shown all values says %q", got)
+		}
 		defer func() {
 			b.click("#every")
 			if n := eval[int](b, `document.querySelectorAll(".strip [class]:not([class='']), .edge:not(:empty)").length`); n != 2 {

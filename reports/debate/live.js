@@ -158,7 +158,7 @@ function edge(q, all) {
 // showAll shows all values on the strips, or again only those that the reader has played.
 function showAll(is) {
   all = is;
-  $("every").setAttribute("aria-pressed", String(all));
+  $("every").textContent = all ? "Show only values tried" : "Show all values";
 }
 
 // play plays what is chosen, and then, if the reader has asked for it, finds out where the edges are.
