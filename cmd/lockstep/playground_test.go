@@ -160,6 +160,9 @@ func tryPlayground(t *testing.T, dir string) {
 		b.click("[data-do=back]")
 		b.click("#fork")
 		b.until(`document.querySelectorAll("#choices [role=option]").length > 10`)
+		if got := b.text("#choices"); !strings.Contains(got, "the process stands still for that long") {
+			t.Errorf("the list of faults does not say what they do:\n%s", got)
+		}
 		b.press("p", "a", "u")
 		b.until(`document.querySelector("#choices [role=option] .text").textContent.startsWith("pau")`)
 		key("Tab")
@@ -177,6 +180,25 @@ func tryPlayground(t *testing.T, dir string) {
 		b.until(`document.querySelectorAll(".heads .head").length === 2`)
 		b.click("#keep")
 		b.until(`document.querySelectorAll(".heads .head").length === 1`)
+	})
+
+	t.Run("another lock", func(t *testing.T) {
+		b.t = t
+		open("#pause-fenced/fenced")
+		for _, c := range []struct{ lock, want string }{
+			{"single", "-- single nodes=1 resource=fenced --"},
+			{"redlock", "-- redlock nodes=5 resource=fenced --"},
+			{"redlock-sequential", "-- redlock-sequential nodes=5 resource=fenced --"},
+		} {
+			b.script(`const l = document.getElementById("lock"); l.value = %q; l.dispatchEvent(new Event("change"))`, c.lock)
+			b.until(fmt.Sprintf(`document.querySelector("#stage h1").textContent === %q`, "pause-fenced, changed · "+c.lock))
+			if got := eval[string](b, area+".value"); !strings.Contains(got, c.want) {
+				t.Errorf("with %s the text is\n%s", c.lock, got)
+			}
+		}
+		b.script(`const e = %s; e.value = e.value.replace("nodes=5", "nodes=3"); e.dispatchEvent(new Event("input"))`, area)
+		b.script(`const l = document.getElementById("lock"); l.value = "redlock"; l.dispatchEvent(new Event("change"))`)
+		b.until(area + `.value.includes("-- redlock nodes=3 ")`)
 	})
 
 	t.Run("pictures", func(t *testing.T) {

@@ -24,7 +24,7 @@ function paintLine(text, section) {
 }
 
 class Editor {
-  constructor(box, complete, changed) {
+  constructor(box, complete, changed, meaning) {
     this.box = box;
     this.scrolled = box.querySelector(".editor");
     this.area = box.querySelector("textarea");
@@ -32,6 +32,7 @@ class Editor {
     this.list = box.querySelector(".choices");
     this.complete = complete;
     this.changed = changed;
+    this.meaning = meaning;
     this.wrong = new Map(); // the mistakes of each line
     this.choices = [];
     this.area.addEventListener("input", (e) => {
@@ -132,7 +133,7 @@ class Editor {
     this.choices = found.map((c) => ({ ...c, typed: word.length }));
     if (!found.length) return;
     this.list.replaceChildren(...found.map((c, n) => make("div", { role: "option", id: `choice-${n}`, "aria-selected": "false" },
-      make("span", { class: "text" }, c.text), make("span", { class: "form" }, this.after(c)))));
+      make("span", { class: "text" }, c.text), make("span", { class: "form" }, this.after(c)), make("span", { class: "note" }, this.meaning(c)))));
     this.list.hidden = false;
     const lineHeight = parseFloat(getComputedStyle(this.area).lineHeight);
     this.list.style.setProperty("--column", column);

@@ -7,6 +7,7 @@ let engine, editor, explorer;
 let shown = null; // the last answer that is drawn
 let kept = null; // the answer to compare with
 let source = ""; // the run of the catalogue whose text is in the editor, unchanged
+let origin = ""; // the scenario of the catalogue that the text was before the reader changed it
 let exploring = false;
 let forked = 0; // the line of an unfinished step that injects another fault
 
@@ -49,6 +50,8 @@ function wrong(mistakes) {
 function right(answer) {
   editor.mark([]);
   forked = 0;
+  if (source) origin = source.split("/")[0];
+  else if (origin) answer.figure.name = answer.figure.name.replace(/^scenario · /, `${origin}, changed · `);
   shown = answer;
   $("mistakes").replaceChildren();
   $("notice").textContent = "";
@@ -132,6 +135,7 @@ async function follow(link) {
   kept = answers.length === 2 ? { ...answers[0], source: named(names[0]) } : null;
   comparing();
   source = named(names.at(-1));
+  origin = "";
   $("run").value = source;
   editor.load(last.script);
   return right(last);
@@ -247,6 +251,11 @@ function fillHelp() {
   }
 }
 
+// meaning says what a step or a fault does, if a completion begins it.
+function meaning({ text, form }) {
+  return [...help.faults, ...help.steps].find((r) => form.endsWith(r.words) && r.words.startsWith(text))?.note;
+}
+
 function fillMenus() {
   $("run").append(...menu.pages.map((p) => make("optgroup", { label: p.name }, p.runs.map((r) => make("option", { value: `${p.name}/${r}` }, `${p.name}/${r}`)))));
   $("lock").append(...menu.locks.map((l) => make("option", { value: l.name, title: l.about }, l.name)));
@@ -260,18 +269,20 @@ async function main() {
   $("first")?.remove();
   $("playground").hidden = false;
   $("size").textContent = `${(window.lockstepEngine.size / 1e6).toFixed(1)} MB`;
-  editor = new Editor($("editor"), async (r) => (await engine.play({ ...r, want: "completions" }, true))?.completions ?? [], changed);
+  editor = new Editor($("editor"), async (r) => (await engine.play({ ...r, want: "completions" }, true))?.completions ?? [], changed, meaning);
   $("run").addEventListener("change", () => $("run").value && open($("run").value));
   $("lock").addEventListener("change", () => {
     if (!$("lock").value) return;
     const lines = editor.text.split("\n");
     const n = lines.findIndex((l) => /^-- \S+/.test(l));
+    const named = (name) => menu.locks.find((l) => l.name === name);
+    const { name, nodes } = named($("lock").value);
     if (n < 0) { // a text that has no last line yet gets one
-      const { name, nodes } = menu.locks.find((l) => l.name === $("lock").value);
       editor.edit(editor.text.length, editor.text.length, `${/\n$|^$/.test(editor.text) ? "" : "\n"}\n-- ${name} nodes=${nodes} --\n`);
       return;
     }
-    editor.line(n + 1, lines[n].replace(/^-- \S+/, () => `-- ${$("lock").value}`));
+    const kin = named(/^-- (\S+)/.exec(lines[n])[1])?.nodes === nodes; // a lock for as many nodes takes the place of the other
+    editor.line(n + 1, lines[n].replace(/^-- \S+/, `-- ${name}`).replace(/ nodes=\d+/, (now) => (kin ? now : ` nodes=${nodes}`)));
     play();
   });
   $("keep").addEventListener("click", () => {
@@ -289,7 +300,10 @@ async function main() {
   });
   $("link").addEventListener("click", () => copy($("link"), location.href));
   $("text").addEventListener("click", () => copy($("text"), shown?.script === editor.text && shown.file || editor.text));
-  $("use").addEventListener("click", () => editor.edit(0, editor.text.length, help.example));
+  $("use").addEventListener("click", () => {
+    editor.edit(0, editor.text.length, help.example);
+    origin = "";
+  });
   $("copy").addEventListener("click", () => copy($("copy"), $("command").textContent));
   $("png").addEventListener("click", () => canvasOf(explorer).toBlob((blob) => save(`${fileName()}.png`, blob)));
   $("svg").addEventListener("click", () => save(`${fileName()}.svg`, new Blob([new XMLSerializer().serializeToString(svgOf(explorer, true))], { type: "image/svg+xml" })));
