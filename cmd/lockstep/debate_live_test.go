@@ -201,6 +201,43 @@ func TestLiveInBrowser(t *testing.T) {
 		}
 	})
 
+	// ADR 38 has what this logs with -v.
+	t.Run("times", func(t *testing.T) {
+		if !testing.Verbose() {
+			t.Skip("only measures")
+		}
+		b.t = t
+		for range 5 {
+			b.visit("about:blank")
+			b.visit(page + "#10")
+			b.until(`!document.getElementById("live").hidden`)
+			b.click("#look")
+			b.until(`performance.getEntriesByName("drawn").length === 1`)
+			found, err := chromedp.Run(b.ctx, chromedp.Evaluate[struct {
+				Ready, Median, Ninth float64
+				Runs                 int
+				Long                 []float64
+			}](`(async () => {
+				const long = [];
+				new PerformanceObserver((list) => long.push(...list.getEntries().map((e) => e.duration))).observe({ type: "longtask" });
+				performance.clearMeasures();
+				const slider = document.querySelector("input[type=range]");
+				const drawn = () => performance.getEntriesByName("drawn");
+				for (let v = 0; v <= Number(slider.max); v++) {
+					slider.value = v;
+					slider.dispatchEvent(new Event("input"));
+					while (drawn().length <= v) await new Promise((done) => setTimeout(done, 5));
+				}
+				await new Promise((done) => setTimeout(done, 200));
+				const times = drawn().map((e) => e.duration).sort((a, b) => a - b);
+				const at = (share) => times[Math.floor(share * times.length)];
+				return { ready: Number(document.documentElement.dataset.ready), median: at(0.5), ninth: at(0.9), runs: times.length, long };
+			})()`, chromedp.EvalAwaitPromise))
+			b.ok(nil, err)
+			t.Logf("ready after %.0f ms; %d runs with their pictures: median %.0f ms, 90th percentile %.0f ms; %d long tasks (ms): %.0f", found.Ready, found.Runs, found.Median, found.Ninth, len(found.Long), found.Long)
+		}
+	})
+
 	// The page and that of a chapter, with the fold open, are as wide as the window.
 	t.Run("looks", func(t *testing.T) {
 		b.t = t

@@ -230,6 +230,8 @@ func tryPlayground(t *testing.T, dir string) {
 		for _, width := range []int64{1280, 390} {
 			b.size(width, 900)
 			open("#crash-restart-5/redlock")
+			b.click("#fork")
+			b.until(`document.querySelectorAll("#choices .note").length > 10`)
 			if got := eval[int64](b, `document.documentElement.scrollWidth`); got > width {
 				t.Errorf("at %d pixels the page has %d", width, got)
 			}
