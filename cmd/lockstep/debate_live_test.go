@@ -389,7 +389,7 @@ func tryWithoutProgram(t *testing.T, dir string) {
 			Object.defineProperty(window, "lockstepEngine", { get: () => engine, set: (e) => { ` + how + `; engine = e; } });`})
 		b.ok(nil, err)
 		return func() {
-			b.ok(chromedp.Call(b.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: added.Identifier}))
+			b.ok(chromedp.Call(b.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(added)))
 		}
 	}
 	for _, name := range []string{"live.html", "playground.html"} {
