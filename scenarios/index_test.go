@@ -148,7 +148,7 @@ func TestArtifacts(t *testing.T) {
 	}
 	c = exec.Command(os.Args[0], "-test.run=^TestMine$")
 	c.Env = append(os.Environ(), "LOCKSTEP_REPLAY="+file+".gone")
-	if text, _ := c.CombinedOutput(); !strings.Contains(string(text), "LOCKSTEP_REPLAY: open ") {
+	if text, _ := c.CombinedOutput(); !strings.Contains(string(text), "LOCKSTEP_REPLAY: "+file+".gone: there is no such file\n") {
 		t.Errorf("a file that does not exist:\n%s", text)
 	}
 }

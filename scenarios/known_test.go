@@ -116,7 +116,7 @@ func TestAgainst(t *testing.T) {
 		}
 	}
 	all, fenced := []string{"-test.run=^TestAgainstLock$"}, append(env, mine+"=fenced")
-	demand("no file", false, env, all, "scenarios.Against: open "+file+": ", "to create it, run the test with scenarios.Rewrite(true)")
+	demand("no file", false, env, all, "scenarios.Against: "+file+": there is no such file; ", "to create it, run the test with scenarios.Rewrite(true)")
 	demand("made", true, env, append(all, "-renew"), "renewed "+file)
 	made := read(t, file)
 	const first = `{"scenario":"pause-fenced","run":"fenced/unchecked","verdict":"UNSAFE","properties":{`
