@@ -63,12 +63,8 @@ func tryPlayground(t *testing.T, dir string) {
 		key("Enter")
 		b.press("s", "l")
 		b.until(`document.querySelector("#choices [role=option] .text")?.textContent === "sleep"`)
-		for range 50 { // a list that is being renewed takes no key
-			if key("Tab"); eval[bool](b, area+`.value.includes("  sleep ")`) {
-				break
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
+		key("Tab")
+		b.until(area + `.value.includes("  sleep ")`) // if the list was being renewed, the entry is taken once it is there
 		b.press("2", "s")
 		defer func() {
 			if !t.Failed() {
@@ -169,9 +165,7 @@ func tryPlayground(t *testing.T, dir string) {
 			t.Errorf("the list of faults does not say what they do:\n%s", got)
 		}
 		b.press("p", "a", "u")
-		b.until(`document.querySelector("#choices [role=option] .text").textContent.startsWith("pau")`)
-		key("Tab")
-		key("Tab")
+		key("Tab") // the entry is taken, if need be once the list is there
 		b.until(`document.querySelector("#choices [role=option] .text").textContent === "c1"`)
 		key("Tab")
 		b.until(`document.querySelector("#choices [role=option] .text").textContent === "1s"`)
