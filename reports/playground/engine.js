@@ -123,7 +123,7 @@ async function startEngine() {
     loading.hidden = true;
     return engine;
   } catch (e) {
-    loading.textContent = `This browser cannot run the program that plays the runs: ${e.message.replace(/\.$/, "")}.`;
+    loading.textContent = `The program that plays the runs did not start: ${e.message.replace(/\.$/, "")}.`;
     return null;
   }
 }
