@@ -261,7 +261,7 @@ func TestQueueWithRights(t *testing.T) {
 func TestQueueThatEvicts(t *testing.T) {
 	t.Parallel()
 	b, r := newBench(t), startRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
-	want := "lockstep: " + r.url() + " may evict keys when it is full (maxmemory-policy allkeys-lru): shards that are lost are done again; noeviction is better\n"
+	want := "lockstep: " + r.url() + " may evict keys when it is full (maxmemory-policy allkeys-lru): lost shards are played again; set maxmemory-policy to noeviction\n"
 	if _, stderr, code := b.wait(b.fleet("status", "--queue", r.url()), limit); code != 0 || stderr != want {
 		t.Errorf("exit status %d\n%s", code, stderr)
 	}

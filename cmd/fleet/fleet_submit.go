@@ -310,7 +310,7 @@ func (w *submitter) exchange(ctx context.Context, state queue.State) error {
 			return err
 		}
 		if damaged != nil {
-			w.log.say("shard %d is damaged in the queue, and is done again: %s", n, reports.Visible(damaged.Error()))
+			w.log.say("the result of shard %d is damaged in the queue; the shard is played again: %s", n, reports.Visible(damaged.Error()))
 			if err := w.q.Undo(ctx, w.Search, n); err != nil {
 				return err
 			}

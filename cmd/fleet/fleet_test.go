@@ -352,8 +352,8 @@ func TestLostAndDamagedShards(t *testing.T) {
 	c.Set(t.Context(), data+"3", "what?", time.Hour)
 	c.Set(t.Context(), data+"4", c.Get(t.Context(), data+"5").Val(), time.Hour)
 	stdout, stderr, code := b.wait(b.fleet(command...), limit)
-	if stdout != b.alone("explore") || code != 1 || !strings.Contains(stderr, "shard 3 is damaged in the queue, and is done again") ||
-		!strings.Contains(stderr, "shard 4 is damaged in the queue, and is done again") {
+	if stdout != b.alone("explore") || code != 1 || !strings.Contains(stderr, "the result of shard 3 is damaged in the queue; the shard is played again") ||
+		!strings.Contains(stderr, "the result of shard 4 is damaged in the queue; the shard is played again") {
 		t.Errorf("exit status %d\n%s", code, stderr)
 	}
 	if text := w.stderr.String(); strings.Count(text, ": done in") != 4+3 {

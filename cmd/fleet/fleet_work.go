@@ -68,7 +68,7 @@ type worker struct {
 	end    context.CancelCauseFunc
 	busy   sync.WaitGroup
 	failed atomic.Int32 // how many attempts in a row have failed
-	stuck  atomic.Int32 // how many things the queue does not do at present
+	stuck  atomic.Int32 // the number of queue operations that are failing
 	mu     sync.Mutex   // for log
 }
 

@@ -198,7 +198,7 @@ func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, e
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: there is no such file or directory; check takes what lockstep run --out has written", arg)
+			return nil, fmt.Errorf("%s: there is no such file or directory; check requires a file or directory that lockstep run --out has written", arg)
 		}
 		if err != nil {
 			return nil, err

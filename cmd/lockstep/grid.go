@@ -181,7 +181,7 @@ func (m *gridMap) open(ctx context.Context, versions []module) error {
 		return err
 	}
 	if diff, err := questionDifference(before, asked); err != nil {
-		return fmt.Errorf("%s is not the question of a map (%w); name another --out, or remove it and grid.csv", m.file(".json"), err)
+		return fmt.Errorf("%s does not describe a map (%w); choose another --out, or remove this file and grid.csv", m.file(".json"), err)
 	} else if name, at, twice := history.Duplicate(before); twice {
 		return fmt.Errorf("%s:%d: the field %q occurs twice; each field must occur once", m.file(".json"), 1+bytes.Count(before[:at], []byte("\n")), history.Shortened(name, 100))
 	} else if diff != "" {

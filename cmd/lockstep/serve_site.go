@@ -14,7 +14,7 @@ import (
 	"lockstep/reports/sites"
 )
 
-// A site serves the files that a site lists, as they are.
+// A site serves the files that its SHA256SUMS lists, unchanged.
 type site struct{ root *os.Root }
 
 // isSite reports whether a directory contains a site. If SHA256SUMS were a pipe, opening it would wait for a writer.

@@ -121,7 +121,7 @@ function svgOf(explorer, heads) {
   return pen.svg;
 }
 
-// canvasOf draws with two points to each of the page.
+// canvasOf draws at twice the resolution of the page.
 function canvasOf(explorer) {
   const canvas = document.createElement("canvas");
   drawFigure(explorer, true, (width, height) => {

@@ -242,7 +242,7 @@ func (a *Argument) addClaim(name string, f *fields.File) error {
 		c.Saves = append(c.Saves, saving)
 	}
 	if strings.ContainsAny(c.Setting, "{}`*") {
-		return f.Fail("setting", 0, "the setting is shown as it is, so it must have no links and no marks")
+		return f.Fail("setting", 0, "the setting is shown as plain text, so it must not contain {, }, ` or *")
 	}
 	for _, side := range f.All("side") {
 		c.Sides = append(c.Sides, Side{side.Value, side.Text[0]})

@@ -141,7 +141,7 @@ func TestLoadErrors(t *testing.T) {
 		{"chapter: basics", "chapter: basic", `1.txt:7: unknown chapter "basic"; the chapters are basics (did you mean "basics"?)`},
 		{"draw: clock-jump/redlock", "draw: clock-drift/redlock", "1.txt:9: a run that is shown must be one of the evidence; clock-drift/redlock is not"},
 		{"draw: clock-jump/redlock", "draw: clock-jump/redlock\nbeside: clock-drift/redlock", "1.txt:10: a run that is shown must be one of the evidence; clock-drift/redlock is not"},
-		{"A clock jumps.", "See {1}.", "1.txt:10: the setting is shown as it is, so it must have no links and no marks"},
+		{"A clock jumps.", "See {1}.", "1.txt:10: the setting is shown as plain text, so it must not contain {, }, ` or *"},
 		{"not: {1}", "not: {2}", "1.txt:18: what stands in braces must be the number of a claim, such as {10}; there is no claim {2}"},
 		{"A key", "A {key}", "1.txt:12: what stands in braces must be the number of a claim, such as {10}; there is no claim {key}"},
 	} {

@@ -28,12 +28,12 @@ func parseSaving(text string, c Claim) (Saving, error) {
 	drawn := c.Draw[0]
 	i := slices.IndexFunc(c.Evidence, func(e Evidence) bool { return e.Run == drawn && e.Quantity == "" })
 	if i < 0 || c.Evidence[i].Status != checker.Violated {
-		return Saving{}, fmt.Errorf("save needs a run that violates something: that must be what the evidence first says of the run that is drawn, %s", drawn)
+		return Saving{}, fmt.Errorf("save requires that the evidence first says of the drawn run that a property is violated; the drawn run is %s", drawn)
 	}
 	property, choice := c.Evidence[i].Property, m[2]
 	if strings.Contains(choice, "/") {
 		if !slices.ContainsFunc(c.Evidence, func(e Evidence) bool { return e.Run == choice && e.Property == property && e.Status == checker.OK }) {
-			return Saving{}, fmt.Errorf("a run that saves must be one of the evidence, with %s ok; %s is not", property, choice)
+			return Saving{}, fmt.Errorf("the run in save must be listed as evidence with %s ok; %s is not", property, choice)
 		}
 		return Saving{What: m[1], Run: choice}, nil
 	}
@@ -44,9 +44,9 @@ func parseSaving(text string, c Claim) (Saving, error) {
 			continue
 		}
 		if values, err := q.Values(""); err != nil || !slices.Contains(values, value) {
-			return Saving{}, fmt.Errorf("a value that saves must be one of those that readers can choose from %s to %s; %s is not", q.From, q.To, value)
+			return Saving{}, fmt.Errorf("the value in save must be one that the slider offers, from %s to %s; %s is not", q.From, q.To, value)
 		}
 		return Saving{What: m[1], Run: drawn, Quantity: q.What, Value: value}, nil
 	}
-	return Saving{}, fmt.Errorf("a step that saves must be that of a quantity of %s, with a value in the place of the ?; there is no quantity for %q", scenario, choice)
+	return Saving{}, fmt.Errorf("the step in save must match a vary line of %s, with a value in place of the ?; no vary line matches %q", scenario, choice)
 }

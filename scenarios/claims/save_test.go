@@ -23,11 +23,11 @@ func TestSaveErrors(t *testing.T) {
 	for _, tt := range []struct{ save, evidence, want string }{
 		{"jump n3 +2s", kept, `save must be WHAT = RUN or WHAT = STEP, such as a longer TTL = ttl 20s; cannot read "jump n3 +2s"`},
 		{"a = b = jump n3 +2s", kept, "save must be WHAT = RUN or WHAT = STEP"},
-		{"another lock = clock-jump/single", kept, "a run that saves must be one of the evidence, with lease exclusion ok; clock-jump/single is not"},
-		{"nothing = clock-jump/redlock", kept, "a run that saves must be one of the evidence, with lease exclusion ok; clock-jump/redlock is not"},
-		{"another step = jump n4 +2s", kept, `a step that saves must be that of a quantity of clock-jump, with a value in the place of the ?; there is no quantity for "jump n4 +2s"`},
-		{"no step = jump n3 +1ms", kept, "a value that saves must be one of those that readers can choose from +1s to +20s; +1ms is not"},
-		{"a smaller step = jump n3 +2s", "clock-jump/redlock owner only ok", "save needs a run that violates something: that must be what the evidence first says of the run that is drawn, clock-jump/redlock"},
+		{"another lock = clock-jump/single", kept, "the run in save must be listed as evidence with lease exclusion ok; clock-jump/single is not"},
+		{"nothing = clock-jump/redlock", kept, "the run in save must be listed as evidence with lease exclusion ok; clock-jump/redlock is not"},
+		{"another step = jump n4 +2s", kept, `the step in save must match a vary line of clock-jump, with a value in place of the ?; no vary line matches "jump n4 +2s"`},
+		{"no step = jump n3 +1ms", kept, "the value in save must be one that the slider offers, from +1s to +20s; +1ms is not"},
+		{"a smaller step = jump n3 +2s", "clock-jump/redlock owner only ok", "save requires that the evidence first says of the drawn run that a property is violated; the drawn run is clock-jump/redlock"},
 	} {
 		if err := read(tt.save, tt.evidence); err == nil || !strings.HasPrefix(err.Error(), "scenarios/claims/1-x1.txt:12: "+tt.want) {
 			t.Errorf("%s: error %v, want %q", tt.save, err, tt.want)

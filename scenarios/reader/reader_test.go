@@ -88,7 +88,7 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// What would have saved a claim's first run does: the first run violates what the claim asks of it, and each choice keeps it.
+// The first run of a claim violates its property, and with each choice of what would have saved it the property holds.
 func TestSavings(t *testing.T) {
 	n := 0
 	for _, c := range menu(t).Claims {

@@ -141,7 +141,7 @@ func TestNightly(t *testing.T) {
 	r.ended(true, "1 new", "exit status 1")
 	says(t, read(t, r.summary), 0, 0, "night 2026-11-20: 1 new")
 	says(t, read(t, filepath.Join(service, "comment-1")), 0, 0, "night 2026-11-20: 1 new", "| **new** |", "https://github.com/me/mine/actions/runs/1234\n")
-	says(t, read(t, filepath.Join(service, "gh.log")), 0, 0, "issue create --label lockstep --title The nightly search has found something new --body-file comment.md\n")
+	says(t, read(t, filepath.Join(service, "gh.log")), 0, 0, "issue create --label lockstep --title The nightly search has found new or regressed violations --body-file comment.md\n")
 	r = night("replay", "2026-11-21", 2)
 	r.ended(false, "1 ongoing")
 	says(t, read(t, r.summary), 0, 0, "night 2026-11-21: 0 new, 0 regressed, 1 ongoing")

@@ -151,7 +151,7 @@ func (q *Queue) inspect(ctx context.Context) error {
 		return refusef("%s is a read-only replica; name its primary", q.server)
 	}
 	if policy := info["maxmemory_policy"]; info["maxmemory"] != "0" && policy != "noeviction" && policy != "" {
-		q.Warning = fmt.Sprintf("%s may evict keys when it is full (maxmemory-policy %s): shards that are lost are done again; noeviction is better", q.server, policy)
+		q.Warning = fmt.Sprintf("%s may evict keys when it is full (maxmemory-policy %s): lost shards are played again; set maxmemory-policy to noeviction", q.server, policy)
 	}
 	return nil
 }
