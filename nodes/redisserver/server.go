@@ -193,8 +193,8 @@ func (s *Server) Cause(err error) error {
 	return err
 }
 
-// deathDelay is how much later than its connections a process may end.
-const deathDelay = 500 * time.Millisecond
+// deathDelay is how much later than its connections a process may end, on a machine that is busy.
+const deathDelay = 3 * time.Second
 
 func (s *Server) death() error {
 	s.mu.Lock()
