@@ -43,7 +43,7 @@ PART := Explore
 BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files scenarios/internal/... scenarios/play scenarios/script scenarios/search sim/history sim/link
 
 .PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race test-part test-fleet
-test: redis-server chromium xmllint wasi-libc ## run all tests, getting redis-server, chromium, xmllint and a compiler from C to WebAssembly first if they are missing
+test: redis-server chromium xmllint curl wasi-libc ## run all tests, getting redis-server, chromium, xmllint, curl and a compiler from C to WebAssembly first if they are missing
 	$(GO) build ./...
 	$(MAKE) --no-print-directory -j4 test-scenarios test-part
 	$(MAKE) --no-print-directory test-fleet
@@ -166,6 +166,13 @@ xmllint:
 	  echo "xmllint is missing: installing it"; \
 	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
 	  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq libxml2-utils; }
+
+.PHONY: curl
+curl:
+	@command -v curl >/dev/null || { \
+	  echo "curl is missing: installing it"; \
+	  if [ "$$(id -u)" = 0 ]; then as=; else as=sudo; fi; \
+	  $$as apt-get update -qq && $$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq curl ca-certificates; }
 
 .PHONY: wasi-libc
 wasi-libc:

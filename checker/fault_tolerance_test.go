@@ -118,6 +118,8 @@ func TestFaultTolerance(t *testing.T) {
 		{name: "the client had extended it", story: short + "1 c1 invoke extend c1#1 ttl=9\n1.1 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10)},
 		{name: "the client had extended it, but not for so long", story: short + "1 c1 invoke extend c1#1 ttl=4.4\n1.1 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10), want: vain("c2", 4.5, 10, "n1 was up and in reach")},
 		{name: "an extension of which only the node knows", story: short + "1 c1 invoke extend c1#1 ttl=2\n1.2 n1 deliver c1 sent=1.1\n1.3 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 8)},
+		{name: "an extension that was lost", story: short + "1 c1 invoke extend c1#1 ttl=2\n1.2 n1 drop c1 sent=1.1\n1.3 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 8), want: vain("c2", 2.1, 8, "n1 was up and in reach")},
+		{name: "a request of another client", story: short + "1 c1 fault crash\n1.2 n1 deliver c3 sent=1.1\n10.1 n1 expire c1#1\n" + tries("c2", 1, 8), want: vain("c2", 2.1, 8, "n1 was up and in reach")},
 		{name: "and its TTL has passed, too", story: short + "1 c1 invoke extend c1#1 ttl=2\n1.2 n1 deliver c1 sent=1.1\n1.3 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 9), want: vain("c2", 3.2, 9, "n1 was up and in reach")},
 		{name: "its key lasts longer because the clock of its client was ahead", story: strings.ReplaceAll(short, "acquire ttl=2", "acquire ttl=2 wall=8") + "1 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10)},
 		{name: "the clock of its client was ahead, but by less", story: strings.ReplaceAll(short, "acquire ttl=2", "acquire ttl=2 wall=7") + "1 c1 fault crash\n10.1 n1 expire c1#1\n" + tries("c2", 1, 10), want: vain("c2", 2.1, 10, "n1 was up and in reach")},

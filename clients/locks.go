@@ -43,7 +43,7 @@ func Locks() []Lock {
 		{"single-wait", "single, which waits until a replica has acknowledged it", nil, NewSingleWait},
 		{"watchdog", "single, renewed every third of a TTL while its holder lives", single, NewWatchdog},
 		{"fenced", "single, with a fencing token from a counter", single, NewFenced},
-		{"redlock", "a majority of nodes, asked in parallel; validity less drift", nil, NewRedlock},
+		{"redlock", "a majority of nodes, asked in parallel; allows for clock drift", nil, NewRedlock},
 		{"redlock-sequential", "Redlock with the nodes asked in turn, as first published", redlock, NewRedlockSequential},
 		{"redlock-wall", "redlock that measures on the wall clock how long acquiring took", redlock, NewRedlockWall},
 		{"redlock-extend", "redlock whose leases can be extended on a majority", redlock, NewRedlockExtend},

@@ -232,7 +232,7 @@ func (t *transcript) changed(l *line, who string) string {
 	case history.Reject:
 		reason := ""
 		if seen := FenceSeen(t.F.History, l.index); e.Fence != 0 && seen > 0 {
-			reason = fmt.Sprintf(": fence %d < %d", e.Fence, seen)
+			reason = fmt.Sprintf(": token %d is lower than %d", e.Fence, seen)
 		}
 		return fmt.Sprintf("%s rejected %s from %s%s", who, e.Value, e.By, reason)
 	case history.Promoted:

@@ -19,7 +19,7 @@ func TestSteps(t *testing.T) {
 	want := map[string][]string{
 		"pause": {"n1 set the key of c1#1, which is granted.", "c1 was paused.", "The key of c1#1 expired on n1.",
 			"The resource accepted B from c2.", "c1 resumed.", "The resource accepted A from c1."},
-		"pause-fenced":    {"c1 acquired the lock: c1#1, fence 33.", "The resource rejected A from c1: fence 33 < 34."},
+		"pause-fenced":    {"c1 acquired the lock: c1#1, fence 33.", "The resource rejected A from c1: token 33 is lower than 34."},
 		"clock-jump":      {"Messages between c1 and n4, between c1 and n5, ", "The wall clock of n3 jumped forward by 11s."},
 		"crash-restart":   {"n3 crashed. n3 lost the key of c1#1.", "n3 came back with an empty disk."},
 		"halves":          {"asked for the lock, and was refused, 12 times."},

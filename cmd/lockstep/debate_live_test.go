@@ -70,7 +70,7 @@ func TestLiveInBrowser(t *testing.T) {
 		if got, want := b.text(".edge"), "Kept from 1s to 11.5s, violated from 12s to 25s."; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if got := b.text("#guess"); got != "You expected: kept." {
+		if got := b.text("#guess"); got != "You expected that it is kept." {
 			t.Error(got)
 		}
 	})

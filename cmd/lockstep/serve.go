@@ -56,7 +56,7 @@ It only reads, serves nothing outside the directory, and listens only on this ma
 				return err
 			}
 			fmt.Fprintf(c.OutOrStdout(), "%s is at http://%s/ until Ctrl-C\n", reports.Visible(args[0]), ln.Addr())
-			return serve(c.Context(), ln, guarded(served(root, args[0]), hosts(ln.Addr(), expose)))
+			return serve(c.Context(), ln, guarded(served(root, args[0], expose), hosts(ln.Addr(), expose)))
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "listen at `HOST:PORT`; port 0 means any free port")
@@ -64,10 +64,10 @@ It only reads, serves nothing outside the directory, and listens only on this ma
 	return c
 }
 
-// served answers requests for what is in a directory: a site, or runs.
-func served(root *os.Root, name string) http.Handler {
+// served answers requests for what is in a directory: a site, or runs. It is exposed if other machines can reach it.
+func served(root *os.Root, name string, exposed bool) http.Handler {
 	if isSite(root) {
-		return site{root}
+		return site{root, exposed}
 	}
 	return newShelf(root, name).handler()
 }

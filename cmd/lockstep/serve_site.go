@@ -15,7 +15,13 @@ import (
 )
 
 // A site serves the files that its SHA256SUMS lists, unchanged.
-type site struct{ root *os.Root }
+type site struct {
+	root    *os.Root
+	exposed bool // other machines can reach it, so what a course has for the instructor is not served
+}
+
+// forInstructor is the directory of a course with the answers.
+const forInstructor = "instructor/"
 
 // isSite reports whether a directory contains a site. If SHA256SUMS were a pipe, opening it would wait for a writer.
 func isSite(root *os.Root) bool {
@@ -49,6 +55,10 @@ func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		refuse(w, fs.ErrNotExist)
+		return
+	}
+	if s.exposed && strings.HasPrefix(name, forInstructor) {
+		http.Error(w, "lockstep serve shows the directory "+forInstructor+" only without --expose", http.StatusForbidden)
 		return
 	}
 	f, info, err := openFile(s.root, name)

@@ -76,7 +76,7 @@ func serveDir(t *testing.T, dir, at string, expose bool) func(method, path, host
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := guarded(served(root, dir), hosts(addr, expose))
+	h := guarded(served(root, dir, expose), hosts(addr, expose))
 	return func(method, path, host string) *http.Response {
 		r := httptest.NewRequest(method, "http://"+at+"/", nil)
 		// The path is sent as it is, without the cleaning that most clients do.

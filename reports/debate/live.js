@@ -11,6 +11,8 @@ let claim, run; // that are chosen
 let chosen = []; // the number of the value of each quantity
 let revealed = false; // whether the reader has seen what comes out
 let guessed = ""; // the request whose outcome the reader has guessed
+let guess = ""; // which is the outcome that they expected
+let moment; // of the violation that was shown last in a run of this claim
 let unsaved = null; // what the reader had chosen before they chose what would have saved it
 const known = new Map(); // the outcome of each brief request
 const tried = new Set(); // the requests that the reader has played
@@ -44,6 +46,7 @@ function chooseClaim(id) {
   claim = claims.find((c) => c.id === id) ?? leading;
   revealed = embedded;
   unsaved = null;
+  moment = undefined;
   showAll(false);
   guessed = "";
   $("claim").value = claim.id;
@@ -174,7 +177,7 @@ async function play() {
   edges.last = null;
   const mine = (play.last = {});
   if (!revealed) return;
-  $("guess").hidden = guessed !== JSON.stringify(request());
+  $("guess").hidden = true;
   for (const n of run.vary.keys()) paint(n);
   $("outcome").classList.add("old");
   const start = performance.now();
@@ -188,6 +191,9 @@ async function play() {
   }
   for (const n of run.vary.keys()) paint(n);
   show(answer, run.property);
+  const found = words[answer.statuses?.[run.property]];
+  $("guess").hidden = !found || guessed !== JSON.stringify(request());
+  $("guess").textContent = found === guess ? "As you expected." : `You expected that it is ${guess}.`;
   performance.measure("drawn", { start });
   if (all) await edges();
 }
@@ -214,8 +220,15 @@ function show(answer, property) {
   const asked = (v) => v.property === property;
   answer.figure.stories.sort((a, b) => asked(b) - asked(a)); // what the reader was asked about is explained first, and the cursor is there
   const explorer = drawRuns($("stage"), answer.figure);
+  const drawn = explorer.all[0];
   const at = answer.figure.violations.find(asked);
-  if (at) explorer.choose(explorer.all[0], at.event);
+  if (at) {
+    explorer.choose(drawn, at.event);
+    moment = drawn.events[at.event].at;
+  } else if (moment !== undefined) { // what happens instead of the violation that was there before
+    const event = explorer.player.rows.findLast((r) => drawn.events[r.event].at <= moment)?.event;
+    if (event !== undefined) explorer.choose(drawn, event);
+  }
 }
 
 // address writes what is chosen into the address of the page, so that a copied link opens the same.
@@ -243,10 +256,10 @@ function follow(link) {
   if (text && !whole) $("notice").textContent = "The link is damaged, or leads to another version of this page.";
 }
 
-async function reveal(guess) {
+async function reveal(expected) {
   revealed = true;
+  guess = expected;
   guessed = guess && JSON.stringify(request());
-  $("guess").textContent = `You expected: ${guess}.`;
   await play();
   $("outcome").focus(); // the button is gone
 }

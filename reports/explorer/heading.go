@@ -76,7 +76,7 @@ func whySafe(f *facts.Facts) string {
 			s += ": " + reports.FirstLine(e.Error)
 		}
 		if seen := reports.FenceSeen(f.History, i); e.Fence != 0 && seen > 0 {
-			s += fmt.Sprintf(": fence %d < %d", e.Fence, seen)
+			s += fmt.Sprintf(": token %d is lower than %d", e.Fence, seen)
 		}
 		return s
 	}

@@ -143,7 +143,7 @@ func TestPicturesSay(t *testing.T) {
 	want := map[string][]string{
 		"pause": {"UNSAFE: resource exclusion violated (bounded pause broken)", "paused 15 s", "c1 writes A 5.0 s after its lease ended, while c2 holds the lock",
 			"c1#1 is over, c1 does not notice", "c2 holds c2#1"},
-		"pause-fenced":     {"SAFE", "write A of c1 rejected: fence 33 &lt; 34", "A from c1 rejected: fence 33 &lt; 34"},
+		"pause-fenced":     {"SAFE", "write A of c1 rejected: token 33 is lower than 34", "A from c1 rejected: fence 33 &lt; 34"},
 		"clock-jump":       {"UNSAFE: lease exclusion violated (bounded clock error broken)", "clock +11s", "c1 and c2 hold the lock at once, for 2.0 s", "c1 ↔ n4,n5 cut"},
 		"crash-restart":    {"durable nodes broken", "crashed", "restarts empty", "lost", "c2#1 granted: 3 of 5"},
 		"halves":           {"SAFE", "Redis", ">+1.2 s<", ">0.000s<", "acquire refused ×12", "c2 ↔ n1..n3 cut"},

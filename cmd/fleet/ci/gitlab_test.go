@@ -2,6 +2,9 @@ package ci
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,13 +49,14 @@ type gitlab struct {
 	Default   struct {
 		Image string `yaml:"image"`
 	} `yaml:"default"`
-	Source string    `yaml:".source"`
-	Lock   gitlabJob `yaml:"lock"`
-	Build  gitlabJob `yaml:"build"`
-	Replay gitlabJob `yaml:"replay"`
-	Search gitlabJob `yaml:"search"`
-	Merge  gitlabJob `yaml:"merge"`
-	Ledger gitlabJob `yaml:"ledger"`
+	Source  string    `yaml:".source"`
+	Comment string    `yaml:".comment"`
+	Lock    gitlabJob `yaml:"lock"`
+	Build   gitlabJob `yaml:"build"`
+	Replay  gitlabJob `yaml:"replay"`
+	Search  gitlabJob `yaml:"search"`
+	Merge   gitlabJob `yaml:"merge"`
+	Ledger  gitlabJob `yaml:"ledger"`
 }
 
 func readGitLab(t *testing.T) (g gitlab, jobs map[string]gitlabJob) {
@@ -82,11 +86,12 @@ type pipeline struct {
 	jobs      map[string]gitlabJob
 	artifacts string
 	bin       string // has a git that clones this repository from nowhere
+	issues    *issues
 }
 
 func newPipeline(t *testing.T) *pipeline {
 	g, jobs := readGitLab(t)
-	p := &pipeline{t, g.Variables, jobs, t.TempDir(), t.TempDir()}
+	p := &pipeline{t, g.Variables, jobs, t.TempDir(), t.TempDir(), newIssues(t)}
 	const git = `#!/bin/bash
 set -eu
 [ "$*" = "clone --quiet --depth 1 --branch REF https://gitlab.com/OWNER/lockstep.git .lockstep" ]
@@ -113,7 +118,8 @@ func (p *pipeline) run(name, project string, index int) (string, int) {
 	// The runner puts the entries one after the other.
 	c := exec.Command("bash", "-eo", "pipefail", "-c", strings.Join(j.Script, "\n"))
 	c.Dir = project
-	c.Env = environ("PATH="+p.bin+":"+os.Getenv("PATH"), "CI=true", "CI_PIPELINE_IID="+iid)
+	c.Env = environ("PATH="+p.bin+":"+os.Getenv("PATH"), "CI=true", "CI_PIPELINE_IID="+iid, "CI_API_V4_URL="+p.issues.url, "CI_PROJECT_ID=4",
+		"CI_PIPELINE_URL=https://gitlab.com/me/mine/-/pipelines/12")
 	for name, value := range p.variables {
 		if strings.HasPrefix(name, "GO") { // this test has no network, and needs the modules that are there
 			if cached := p.jobs["build"].Cache.Paths; !strings.HasPrefix(value, "$CI_PROJECT_DIR/"+cached[0]+"/") {
@@ -137,6 +143,50 @@ func (p *pipeline) run(name, project string, index int) (string, int) {
 		}
 	}
 	return out, status
+}
+
+// issues are those of project 4 on a server of GitLab, which takes one token.
+type issues struct {
+	url  string
+	sent []url.Values // what was sent to make the issue and its comments
+	open bool
+}
+
+func newIssues(t *testing.T) *issues {
+	i := &issues{}
+	mux := http.NewServeMux()
+	const all = "/projects/4/issues"
+	mux.HandleFunc("GET "+all, func(w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); q.Get("labels") != "lockstep" || q.Get("state") != "opened" {
+			t.Errorf("the issues that are asked for are %v, not the open ones with the label lockstep", q)
+		}
+		if !i.open {
+			fmt.Fprint(w, "[]")
+			return
+		}
+		fmt.Fprintf(w, `[{"id":76,"iid":7,"project_id":4,"milestone":{"iid":3},"title":"a \"notes\":\"b\" c","_links":{"self":"%[1]s/7","notes":"%[1]s/7/notes","project":"%[1]s"}}]`, i.url+all)
+	})
+	post := func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil {
+			t.Error(err)
+		}
+		i.sent = append(i.sent, r.PostForm)
+		i.open = true
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprint(w, "{}")
+	}
+	mux.HandleFunc("POST "+all, post)
+	mux.HandleFunc("POST "+all+"/7/notes", post)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Private-Token") != "glpat-secret" {
+			http.Error(w, "401 Unauthorized", http.StatusUnauthorized)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	i.url = s.URL
+	return i
 }
 
 func TestGitLabLock(t *testing.T) {
@@ -222,12 +272,42 @@ func TestGitLabSearch(t *testing.T) {
 	}
 	out, status = job("replay", "2026-11-20")
 	says(t, out, status, 0)
+	p.variables["LOCKSTEP_TOKEN"] = "glpat-secret"
 	out, status = job("ledger", "2026-11-20")
 	says(t, out, status, 1, "1 new, 0 regressed, 0 ongoing, 0 resolved")
 	out, status = job("replay", "2026-11-21")
 	says(t, out, status, 0, "night 2026-11-21: replays of single", "0 new, 0 regressed, 1 ongoing, 0 resolved")
 	out, status = job("ledger", "2026-11-21")
 	says(t, out, status, 0, "night 2026-11-21: 1 search and replays of single", "0 new, 0 regressed, 1 ongoing, 0 resolved")
+
+	// The first night opened an issue, and the second was silent. When everything is new again, the open issue is told. A token that is
+	// refused, and none, do not hide that something is new.
+	if len(p.issues.sent) != 1 {
+		t.Fatalf("what was sent: %v, want one issue", p.issues.sent)
+	}
+	made := p.issues.sent[0]
+	same(t, "the title", made.Get("title"), "The nightly search has found new or regressed violations")
+	same(t, "the label", made.Get("labels"), "lockstep")
+	says(t, made.Get("description"), 0, 0, "night 2026-11-20: 1 new", "| **new** |", "https://gitlab.com/me/mine/-/pipelines/12\n")
+	for _, token := range []string{"glpat-secret", "glpat-old", ""} {
+		p.variables["LOCKSTEP_TOKEN"] = token
+		if err := os.RemoveAll(cache); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(cache, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out, status = job("ledger", "2026-11-22")
+		if token == "glpat-old" {
+			says(t, out, status, 22, "1 new", "error: 401")
+		} else {
+			says(t, out, status, 1, "1 new")
+		}
+	}
+	if len(p.issues.sent) != 2 {
+		t.Fatalf("what was sent: %v, want an issue and a comment", p.issues.sent)
+	}
+	says(t, p.issues.sent[1].Get("body"), 0, 0, "night 2026-11-22: 1 new")
 
 	parallel := p.jobs["search"]
 	parallel.Parallel = 0
