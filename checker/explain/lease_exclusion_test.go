@@ -1,8 +1,10 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 
+	"lockstep/checker"
 	"lockstep/sim/history"
 )
 
@@ -45,5 +47,33 @@ func TestReleasing(t *testing.T) {
 				t.Errorf("%s: %q, want %q", test.name, got, test.want)
 			}
 		})
+	}
+}
+
+// TestMargin: what a lock on several nodes left for the drift of clocks.
+func TestMargin(t *testing.T) {
+	three := func(until string) string {
+		return "nodes 3\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=10.1\n0.2 n2 set c1#1 until=10.2\n0.3 c1 ok acquire c1#1 until=" + until
+	}
+	const told10ms = "By the clock of c1, c1#1 was to end only 10ms before its first key, which had been set at 0.100s with a TTL of 10s: that was all it left for the drift of clocks."
+	for _, test := range []struct {
+		name, story string
+		broken      checker.Assumption
+		want        string
+	}{
+		{"a little", three("10.09"), checker.BoundedClockError, told10ms},
+		{"enough", three("10.0"), checker.BoundedClockError, ""},
+		{"nothing", three("10.1"), checker.BoundedClockError, ""},
+		{"something else is to blame", three("10.09"), checker.BoundedPause, ""},
+		{"a lock that renews", three("10.09 renews"), checker.BoundedClockError, ""},
+		{"a lease without an end", three("never"), checker.BoundedClockError, ""},
+		{"one node", "0 c1 invoke acquire\n0.1 n1 set c1#1 until=10.1\n0.3 c1 ok acquire c1#1 until=10.09", checker.BoundedClockError, ""},
+		{"a third key that was gone", strings.Replace(three("10.09"), "0.3 ", "0.21 n3 set c1#1 until=10.095\n0.25 n3 delete c1#1\n0.3 ", 1), checker.BoundedClockError, told10ms},
+		{"a third key that came later", three("10.09") + "\n0.4 n3 set c1#1 until=10.095", checker.BoundedClockError, told10ms},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) {
+			n.v.Assumption = test.broken
+			n.margin(&n.f.Holds[0])
+		}), test.want)
 	}
 }

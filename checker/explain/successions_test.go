@@ -2,6 +2,7 @@ package explain
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"lockstep/checker"
@@ -126,6 +127,42 @@ func TestSuccessionWithoutRenewal(t *testing.T) {
 		})
 		told(t, string(broken), got, want)
 	}
+}
+
+// TestNeverRenewed: a lease whose keys expired, of a lock that renews leases by itself.
+func TestNeverRenewed(t *testing.T) {
+	const (
+		c1      = "0 c1 invoke acquire\n0.1 n1 set c1#1 until=10.1\n0.2 c1 ok acquire c1#1 until=never renews\n"
+		expired = "10.1 n1 expire c1#1\n"
+		never   = "Nothing had renewed c1#1 until then, though its lock renews leases by itself."
+	)
+	for _, test := range []struct {
+		name, story string
+		broken      checker.Assumption
+		want        string
+	}{
+		{"never", c1 + expired, checker.BoundedClockError, never},
+		{"a link that was broken before", "0 c1-n1 fault cut cut_c1-n1\n0 x fault heal heal\n" + c1 + expired, checker.BoundedClockError, never},
+		{"another client paused", c1 + "2 c2 fault pause\n3 c2 fault resume\n" + expired, checker.BoundedClockError, never},
+		{"something else is to blame", c1 + expired, checker.BoundedPause, ""},
+		{"a lock that does not renew", strings.ReplaceAll(c1, " renews", "") + expired, checker.BoundedClockError, ""},
+		{"the client extended it", c1 + "3 c1 invoke extend c1#1\n3.1 c1 ok extend c1#1 until=13\n" + expired, checker.BoundedClockError, ""},
+		{"it was renewed", c1 + "3 n1 retime c1#1 until=13\n13 n1 expire c1#1\n", checker.BoundedClockError, ""},
+		{"the key was set for less than the TTL", strings.ReplaceAll(c1, "until=10.1", "until=8.1") + "8.1 n1 expire c1#1", checker.BoundedClockError, ""},
+		{"nine tenths of it", strings.ReplaceAll(c1, "until=10.1", "until=9.1") + "9.1 n1 expire c1#1", checker.BoundedClockError, never},
+		{"the link was broken", c1 + "2 c1-n1 fault cut cut_c1-n1\n" + expired, checker.BoundedClockError, ""},
+		{"for a while", c1 + "2 c1-n1 fault cut cut_c1-n1\n3 x fault heal heal\n" + expired, checker.BoundedClockError, ""},
+		{"the client paused", c1 + "2 c1 fault pause\n3 c1 fault resume\n" + expired, checker.BoundedClockError, ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) {
+			n.v.Assumption = test.broken
+			n.neverRenewed(&n.f.Holds[0], n.f.Lives)
+		}), test.want)
+	}
+	told(t, "no key expired", narrate(t, c1+expired, func(n *narrator) {
+		n.v.Assumption = checker.BoundedClockError
+		n.neverRenewed(&n.f.Holds[0], nil)
+	}), "")
 }
 
 // TestCutShort: which keys of a lease were gone before its client learned of a grant that nobody saw.
