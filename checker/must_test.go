@@ -174,7 +174,8 @@ func TestMustMet(t *testing.T) {
 		{
 			must: "c1 tries with n2 n3 down",
 			met: []situation{{"and is refused", "0 n3 fault crash\n0 n2 fault crash\n0 c1 invoke acquire\n1 c1 fail acquire"}, {"and acquires", "0 n3 fault crash\n0 n2 fault crash\n" + c1},
-				{"until they are up again", "0 n3 fault crash\n0 n2 fault crash\n0 c1 invoke acquire\n1 n2 fault restart\n2 c1 ok acquire c1#1 until=9"}},
+				{"until they are up again", "0 n3 fault crash\n0 n2 fault crash\n0 c1 invoke acquire\n1 n2 fault restart\n2 c1 ok acquire c1#1 until=9"},
+				{"since before they crashed, and acquires", "0 c1 invoke acquire\n1 n3 fault crash\n1 n2 fault crash\n2 c1 ok acquire c1#1 until=9"}},
 			unmet: []situation{
 				{"one is up", "0 n3 fault crash\n0 c1 invoke acquire\n1 c1 fail acquire"}, {"not at all", "0 n3 fault crash\n0 n2 fault crash\n"},
 				{"another does", "0 n3 fault crash\n0 n2 fault crash\n0 c2 invoke acquire\n1 c2 fail acquire"},
