@@ -439,6 +439,50 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil)
 		})
 	}},
+	"single-token-of-name": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			old := c.at(0, l, 2*time.Second)
+			c.at(3, l, 10*time.Second)
+			old.Release(c.ctx)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 0)
+		})
+	}},
+	"single-one-end": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			first := c.at(0, l, 10*time.Second)
+			c.Until(5 * time.Second)
+			l.Acquire(c.ctx, "other", 10*time.Second)
+			c.Until(12 * time.Second)
+			done(first.Until().After(c.env.Clock.Now()))
+		})
+	}},
+	"watchdog-one-stop": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			first := c.at(0, l, 3*time.Second)
+			l.Acquire(c.ctx, "other", 3*time.Second)
+			first.Release(c.ctx)
+			c.Until(10 * time.Second)
+			done(c.env.Nodes[0].Exists(c.ctx, "other").Val() == 0)
+		})
+	}},
+	"watchdog-reacquires": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 3*time.Second)
+			s.faults("pause c1 10s")
+			c.Until(12 * time.Second)
+			done(c.env.Clock.Now().Before(lease.Until()))
+		})
+		s.client("c2", func(c *client) { c.release(c.at(6, build(c.env), 3*time.Second), nil) })
+	}},
+	"single-ttl-whole-seconds": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(0, build(c.env), 700*time.Millisecond)
+			done(c.env.Nodes[0].PTTL(c.ctx, "lock").Val() == -1)
+		})
+	}},
 	"single-timer-left": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			l := build(c.env)

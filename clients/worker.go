@@ -42,6 +42,7 @@ type Worker struct {
 	ops int
 	held
 	others []held        // the leases of other locks that the client has, too
+	older  []held        // the leases that the client has not released, and after which it got others of the same lock
 	read   *string       // the last value read
 	store  *redis.Client // client of the counter; made when it is needed
 
@@ -196,6 +197,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	if w.lease != nil {
 		if w.of == w.lock {
 			before.end()
+			w.older = append(w.older, before)
 		} else { // the client goes on to hold the lock of the other name
 			w.others = append(w.others, before)
 		}
@@ -252,6 +254,25 @@ func (w *Worker) Release(ctx context.Context) {
 	if n := len(w.others) - 1; n >= 0 {
 		w.held, w.others = w.others[n], w.others[:n]
 	}
+}
+
+// ReleaseOldest releases the oldest lease that the client has not released. That may be one that is over, as in a handler that took longer
+// than its lease while the next one in the same process got the lock. Further steps are about the lease that they were about before.
+func (w *Worker) ReleaseOldest(ctx context.Context) {
+	of := &w.older
+	if len(w.others) > 0 && (len(w.older) == 0 || w.others[0].since.Before(w.older[0].since)) {
+		of = &w.others
+	}
+	if len(*of) == 0 {
+		w.Release(ctx)
+		return
+	}
+	oldest, newest := (*of)[0], w.held
+	*of = (*of)[1:]
+	others := w.others
+	w.held, w.others = oldest, nil
+	w.Release(ctx)
+	w.held, w.others = newest, others
 }
 
 // Extend asks for the lease to end ttl from now; if that is zero, the TTL of the run. A client that learns that its lease is over drops it.

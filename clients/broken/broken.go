@@ -15,7 +15,8 @@
 // watchdog-release-aborted, watchdog-doubles, redlock-extend-counts-earlier, redlock-from-last-round, single-microseconds-32,
 // single-ttl-of-first, single-token-prefix, single-joins, watchdog-swaps-token,
 // single-ttl-longest, single-polls-on, single-wait-seconds, single-letters-only, single-ttl-in-key, single-extend-skips,
-// redlock-extend-rotates, watchdog-dozen, watchdog-refused-stops, watchdog-one-lost, single-wait-clean-up-cancelled.
+// redlock-extend-rotates, watchdog-dozen, watchdog-refused-stops, watchdog-one-lost, single-wait-clean-up-cancelled,
+// single-token-of-name, single-one-end, watchdog-one-stop, watchdog-reacquires, single-ttl-whole-seconds.
 package broken
 
 import (
@@ -147,6 +148,11 @@ func Mistakes() []clients.Lock {
 		refusedStops,
 		oneLost,
 		waitCleanUpCancelled,
+		tokenOfName,
+		oneEnd,
+		oneStop,
+		renewReacquires,
+		ttlWholeSeconds,
 		swapsToken,
 	}
 }

@@ -135,7 +135,11 @@ func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Durat
 			ctx, cancel = context.WithCancel(ctx)
 			cancel()
 		}
-		w.Release(ctx)
+		if step.Oldest {
+			w.ReleaseOldest(ctx)
+		} else {
+			w.Release(ctx)
+		}
 	case script.Increment:
 		w.Increment(ctx, cmp.Or(step.Within, ttl))
 	case script.Enter:

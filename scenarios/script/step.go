@@ -29,9 +29,11 @@ type Acquire struct {
 }
 
 // Release gives back the newest lease of the client, even if it no longer holds. If Cancelled is set, its context is done: as in
-// a handler whose client has gone away, and which releases with the context of the request.
+// a handler whose client has gone away, and which releases with the context of the request. If Oldest is set, it is the oldest lease that the
+// client has not released instead, also one that is over, or after which the client got another one of the same lock.
 type Release struct {
 	Cancelled bool
+	Oldest    bool
 }
 
 // Extend asks for the newest lease to end TTL from now, if the lock supports that; if it is zero, the TTL of the run.
@@ -142,8 +144,11 @@ func (s Extend) String() string {
 }
 
 func (s Release) String() string {
-	if s.Cancelled {
+	switch {
+	case s.Cancelled:
 		return "release cancelled"
+	case s.Oldest:
+		return "release oldest"
 	}
 	return "release"
 }
