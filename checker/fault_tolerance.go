@@ -376,10 +376,13 @@ func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 }
 
 // lost reports whether a message from one process to another did not arrive during an operation of one of them: it was dropped,
-// it left before the outcome and counts as lost, or a fault was still holding it.
+// it left before the outcome and counts as lost, or a fault was still holding it. A message that a fault held for no longer than a node may
+// take to answer is in reach.
 func (d *dearth) lost(from, to string, in, out int) bool {
 	link := facts.Direction{From: from, To: to}
-	return facts.Covers(d.ix.KeptBack[link], d.ix.At(out)) || slices.ContainsFunc(d.astray[link], func(i int) bool {
+	end := d.ix.At(out)
+	held := slices.ContainsFunc(d.ix.KeptBack[link], func(s facts.Stretch) bool { return s.From <= end && end < s.To && d.ix.OutOfReach(s.To-s.From) })
+	return held || slices.ContainsFunc(d.astray[link], func(i int) bool {
 		e := d.ix.Events[i]
 		if i < out {
 			return i > in && e.Op == history.Drop
