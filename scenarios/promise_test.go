@@ -239,6 +239,9 @@ func TestRefusedCommandProvesNothing(t *testing.T) {
 			s.Receive(ctx) // and no complaint about an error
 			return nil
 		}},
+		{"SET IFEQ", func(ctx context.Context, c *redis.Client) error {
+			return c.Do(ctx, "SET", "free", "2", "IFEQ", "1").Err()
+		}},
 		{"XADD", func(ctx context.Context, c *redis.Client) error {
 			return c.Eval(ctx, "redis.call('XADD', KEYS[1], '*', 'a', 'b') return 1", []string{"log"}).Err()
 		}},

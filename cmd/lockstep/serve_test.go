@@ -292,7 +292,7 @@ func TestServeSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	server := httptest.NewServer(served(root, dir))
+	server := httptest.NewServer(served(root, dir, false))
 	defer server.Close()
 	for accepted, want := range map[string]string{"gzip, deflate, br": "gzip", "br;q=1.0, gzip;q=0.5": "gzip", "gzip;q=0, br": "", "": ""} {
 		request, err := http.NewRequest("GET", server.URL+"/engine.js", nil)

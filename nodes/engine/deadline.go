@@ -87,6 +87,13 @@ func invalidExpire(c *command) string {
 func runSet(r *Redis, s *Session, c *command, args []string) {
 	o, ok := parseOptions(args[3:], true)
 	if !ok {
+		if form := unsimulatedSet(args[3:]); form != "" {
+			if r.refused != nil {
+				r.refused(r.by, form)
+			}
+			r.out.Fail("ERR " + form + " is a command of redis-server that Lockstep does not simulate")
+			return
+		}
 		r.out.Fail(syntax)
 		return
 	}
@@ -258,4 +265,15 @@ func TakesNX(cmd []string) bool {
 		}
 	}
 	return false
+}
+
+// unsimulatedSet names the form of SET by its option if that came with Redis 8.4, and nodes do not have it; otherwise it is empty.
+func unsimulatedSet(options []string) string {
+	for _, o := range options {
+		switch o = strings.ToUpper(o); o {
+		case "IFEQ", "IFNE", "IFDEQ", "IFDNE":
+			return "SET " + o
+		}
+	}
+	return ""
 }
