@@ -111,8 +111,18 @@ func (o operation) differInEnd(other operation) bool {
 	return (o.Until-other.Until).Abs() > tolerance && (o.Until-o.began-other.Until+other.began).Abs() > tolerance
 }
 
+// needsEnd reports whether the end of the lease has to be right. An operation that did not happen need not say when the lease ends. But after
+// clients.ErrNotExtended the lease goes on, and if the node has set an earlier end, it must be over.
+func (o operation) needsEnd(other operation) bool {
+	if sentinel(o) == "clients.ErrNotExtended" {
+		return other.Until == 0 || other.Until > other.Clock
+	}
+	return o.Kind != history.Fail
+}
+
 func differInOperations(right, got *history.History) string {
 	want, have := operations(right), operations(got)
+	grow := map[string][2]int64{} // by clients, their last fencing tokens in both runs
 	for i, w := range want {
 		if i == len(have) {
 			return fmt.Sprintf("The %s of %s did not return.", w.Op, w.Process)
@@ -128,8 +138,13 @@ func differInOperations(right, got *history.History) string {
 			return fmt.Sprintf("%s returned %s, and should have returned %s.", what, returned(h), required(w))
 		case w.Kind == history.OK && w.Op == history.Acquire && w.Lease != h.Lease:
 			return fmt.Sprintf("%s gave %s, and should have given %s.", what, h.Lease, w.Lease)
-		case w.Kind != history.Fail && w.differInEnd(h):
+		case w.needsEnd(h) && w.differInEnd(h):
 			return fmt.Sprintf("After the %s of %s at %s the lease %s, and should end at %s.", h.Op, h.Process, history.Seconds(h.At), ends(h.Until), history.Seconds(w.Until))
+		case w.Fence > grow[w.Process][0] && h.Fence <= grow[w.Process][1]:
+			return fmt.Sprintf("%s gave the fencing token %d, and should have given one greater than %d.", what, h.Fence, grow[w.Process][1])
+		}
+		if w.Fence > 0 {
+			grow[w.Process] = [2]int64{w.Fence, h.Fence}
 		}
 	}
 	return ""
@@ -282,6 +297,9 @@ func differInKeys(right, got *history.History) string {
 		}
 	}
 	for _, h := range have {
+		if last := h.changes[len(h.changes)-1]; last.ttl == history.NoEnd && !slices.ContainsFunc(keysOf(right), func(k key) bool { return k.node == h.node && k.name == h.name }) {
+			return fmt.Sprintf("The key %s on %s stays for ever, and a right lock does not set it.", h.name, h.node)
+		}
 		if h.name == play.LockName && !slices.ContainsFunc(keysOf(right), func(k key) bool { return k.node == h.node && k.lease == h.lease }) {
 			return fmt.Sprintf("A right lock does not set %s, and this one has set it.", h)
 		}

@@ -184,6 +184,41 @@ func TestDiffer(t *testing.T) {
 	if got := differ(refusal, both); got != "" {
 		t.Error(got)
 	}
+	// After clients.ErrNotExtended the lease must not have its old end again, if the node has set an earlier one. It may be over at once.
+	early, old, now := ok(), ok(), ok()
+	for h, until := range map[*history.History]time.Duration{early: 4 * second, old: 0, now: 5 * second} {
+		h.Events[3].Op, h.Events[5].Op = history.Extend, history.Extend
+		h.Events[5].Kind, h.Events[5].Error, h.Events[5].Until = history.Fail, clients.ErrNotExtended.Error(), until
+	}
+	if got, want := differ(early, old), "After the extend of c1 at 5.000s the lease still has its old end, and should end at 4.000s."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := differ(early, now); got != "" {
+		t.Error(got)
+	}
+	// Fencing tokens grow. They need not be the same.
+	fences := func(first, second int64) *history.History {
+		h := ok()
+		h.Events[2].Fence = first
+		again := slices.Clone(h.Events[:3])
+		again[2].Fence = second
+		h.Events = append(again[:0:0], append(h.Events, again[0], again[2])...)
+		return h
+	}
+	if got, want := differ(fences(1, 2), fences(7, 7)), "The acquire of c1 at 2.000s gave the fencing token 7, and should have given one greater than 7."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := differ(fences(1, 2), fences(7, 9)); got != "" {
+		t.Error(got)
+	}
+	// No other key may stay for ever.
+	for until, want := range map[time.Duration]string{history.NoEnd: "The key old on n1 stays for ever, and a right lock does not set it.", 20 * second: ""} {
+		h := ok()
+		h.Events = slices.Insert(h.Events, 4, history.Event{At: 4 * second, Process: "n1", Kind: history.State, Op: history.Set, Key: "old", Until: until})
+		if got := differ(ok(), h); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 	short := ok()
 	short.Events = short.Events[:3]
 	if got, want := differ(ok(), short), "The release of c1 did not return."; got != want {

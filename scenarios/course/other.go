@@ -15,8 +15,11 @@ import (
 // Other programs may use the key of the lock, and not as the lock of the exercise does. In an answer a client is one of these programs if it asks
 // for a lock with one of these names.
 const (
-	withoutTTL = "no-ttl" // sets the key of the lock, unless it exists, without a TTL
-	longer     = "longer" // sets the key of the lock, unless it exists, to the last value that it has seen there, and one more character
+	withoutTTL = "no-ttl"    // sets the key of the lock, unless it exists, without a TTL
+	longer     = "longer"    // sets the key of the lock, unless it exists, to the last value that it has seen there, and one more character
+	cancelled  = "cancelled" // the lock of the exercise, but the context of its extensions is cancelled already
+	billion    = "billion"   // sets the counter of the fencing tokens of the lock to one less than 10^9
+	bits       = "32-bits"   // the same, to one less than 2^32
 )
 
 // amongOthers returns the lock of build, but if it is asked for a lock with such a name, it acts as the other program.
@@ -47,10 +50,23 @@ type closed struct {
 }
 
 func (l *mixed) Acquire(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-	if name != withoutTTL && name != longer {
+	node := l.env.Nodes[0]
+	const counter = "{" + play.LockName + "}:fence"
+	switch name {
+	case cancelled:
+		lease, err := l.Locker.Acquire(ctx, name, ttl)
+		if e, ok := lease.(clients.Extender); ok && err == nil {
+			return cancelledLease{lease, e}, nil
+		}
+		return lease, err
+	case billion:
+		return otherLease{}, node.Set(ctx, counter, 1_000_000_000-1, 0).Err()
+	case bits:
+		return otherLease{}, node.Set(ctx, counter, 1<<32-1, 0).Err()
+	case withoutTTL, longer:
+	default:
 		return l.Locker.Acquire(ctx, name, ttl)
 	}
-	node := l.env.Nodes[0]
 	value := l.seen + "0"
 	if name == withoutTTL {
 		value, ttl = "another program's", 0
@@ -74,3 +90,15 @@ type otherLease struct{}
 
 func (otherLease) Until() time.Time              { return time.Time{} }
 func (otherLease) Release(context.Context) error { return nil }
+
+// cancelledLease is a lease whose owner no longer waits when it extends it.
+type cancelledLease struct {
+	clients.Lease
+	extender clients.Extender
+}
+
+func (l cancelledLease) Extend(ctx context.Context, ttl time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return l.extender.Extend(ctx, ttl)
+}

@@ -22,13 +22,16 @@ import (
 	releaseAnyError "lockstep/scenarios/course/pack/key/2-release/any-error"
 	releaseByClock "lockstep/scenarios/course/pack/key/2-release/by-clock"
 	releaseDel "lockstep/scenarios/course/pack/key/2-release/del"
+	releaseDelAndFlag "lockstep/scenarios/course/pack/key/2-release/del-and-flag"
 	releaseEndedCtx "lockstep/scenarios/course/pack/key/2-release/ended-ctx"
 	releaseFinds "lockstep/scenarios/course/pack/key/2-release/finds"
+	releaseFixedName "lockstep/scenarios/course/pack/key/2-release/fixed-name"
 	releaseGetThenDel "lockstep/scenarios/course/pack/key/2-release/get-then-del"
 	releaseIgnoresAnswer "lockstep/scenarios/course/pack/key/2-release/ignores-answer"
 	releaseMulti "lockstep/scenarios/course/pack/key/2-release/multi"
 	releaseNothing "lockstep/scenarios/course/pack/key/2-release/nothing"
 	releaseOwnCtx "lockstep/scenarios/course/pack/key/2-release/own-ctx"
+	releaseRenames "lockstep/scenarios/course/pack/key/2-release/renames"
 	releaseRetries "lockstep/scenarios/course/pack/key/2-release/retries"
 	releaseRight "lockstep/scenarios/course/pack/key/2-release/right"
 	releaseWatch "lockstep/scenarios/course/pack/key/2-release/watch"
@@ -46,6 +49,7 @@ import (
 	deadlineSmallToken "lockstep/scenarios/course/pack/key/3-deadline/small-token"
 	deadlineWallClock "lockstep/scenarios/course/pack/key/3-deadline/wall-clock"
 	redlockChecksTtl "lockstep/scenarios/course/pack/key/4-redlock/checks-ttl"
+	redlockCleanMinority "lockstep/scenarios/course/pack/key/4-redlock/clean-minority"
 	redlockFromTheAnswer "lockstep/scenarios/course/pack/key/4-redlock/from-the-answer"
 	redlockHalf "lockstep/scenarios/course/pack/key/4-redlock/half"
 	redlockNo2ms "lockstep/scenarios/course/pack/key/4-redlock/no-2ms"
@@ -57,15 +61,20 @@ import (
 	redlockRight "lockstep/scenarios/course/pack/key/4-redlock/right"
 	extensionAdds "lockstep/scenarios/course/pack/key/5-extension/adds"
 	extensionEndInAdvance "lockstep/scenarios/course/pack/key/5-extension/end-in-advance"
+	extensionFixedName "lockstep/scenarios/course/pack/key/5-extension/fixed-name"
 	extensionForgetsTheShorter "lockstep/scenarios/course/pack/key/5-extension/forgets-the-shorter"
 	extensionFromTheAnswer "lockstep/scenarios/course/pack/key/5-extension/from-the-answer"
 	extensionNoToken "lockstep/scenarios/course/pack/key/5-extension/no-token"
+	extensionOldEnd "lockstep/scenarios/course/pack/key/5-extension/old-end"
+	extensionOwnCtx "lockstep/scenarios/course/pack/key/5-extension/own-ctx"
 	extensionPexpire "lockstep/scenarios/course/pack/key/5-extension/pexpire"
+	extensionRetries "lockstep/scenarios/course/pack/key/5-extension/retries"
 	extensionRight "lockstep/scenarios/course/pack/key/5-extension/right"
 	extensionSetsAgain "lockstep/scenarios/course/pack/key/5-extension/sets-again"
 	fencingCounterExpires "lockstep/scenarios/course/pack/key/6-fencing/counter-expires"
 	fencingCountsFirst "lockstep/scenarios/course/pack/key/6-fencing/counts-first"
 	fencingCountsLater "lockstep/scenarios/course/pack/key/6-fencing/counts-later"
+	fencingModulo "lockstep/scenarios/course/pack/key/6-fencing/modulo"
 	fencingOwnCounter "lockstep/scenarios/course/pack/key/6-fencing/own-counter"
 	fencingRandom "lockstep/scenarios/course/pack/key/6-fencing/random"
 	fencingRight "lockstep/scenarios/course/pack/key/6-fencing/right"
@@ -89,6 +98,9 @@ var solutions = map[string]map[string]clients.New{
 		"two-commands":    expiryTwoCommands.New,
 	},
 	"2-release": {
+		"del-and-flag":   releaseDelAndFlag.New,
+		"renames":        releaseRenames.New,
+		"fixed-name":     releaseFixedName.New,
 		"own-ctx":        releaseOwnCtx.New,
 		"watch":          releaseWatch.New,
 		"finds":          releaseFinds.New,
@@ -119,6 +131,7 @@ var solutions = map[string]map[string]clients.New{
 		"wall-clock":      deadlineWallClock.New,
 	},
 	"4-redlock": {
+		"clean-minority":  redlockCleanMinority.New,
 		"no-2ms":          redlockNo2ms.New,
 		"checks-ttl":      redlockChecksTtl.New,
 		"right":           redlockRight.New,
@@ -131,6 +144,10 @@ var solutions = map[string]map[string]clients.New{
 		"reachable":       redlockReachable.New,
 	},
 	"5-extension": {
+		"old-end":             extensionOldEnd.New,
+		"own-ctx":             extensionOwnCtx.New,
+		"retries":             extensionRetries.New,
+		"fixed-name":          extensionFixedName.New,
 		"right":               extensionRight.New,
 		"adds":                extensionAdds.New,
 		"end-in-advance":      extensionEndInAdvance.New,
@@ -141,6 +158,7 @@ var solutions = map[string]map[string]clients.New{
 		"sets-again":          extensionSetsAgain.New,
 	},
 	"6-fencing": {
+		"modulo":          fencingModulo.New,
 		"right":           fencingRight.New,
 		"counter-expires": fencingCounterExpires.New,
 		"counts-first":    fencingCountsFirst.New,
