@@ -148,10 +148,35 @@ func tryPlayground(t *testing.T, dir string) {
 		}
 		mouse(input.DispatchMouseEventTypeMouseReleased, place[0]-200)
 		b.until(`!document.getElementById("state").classList.contains("busy") && document.querySelector(".verdict").textContent === "SAFE"`)
-		b.script(`const k = document.querySelector('.knob[aria-label^="the end of pause"]'); k.focus()`)
-		was := eval[string](b, area+".value")
-		b.press(kb.ArrowRight)
-		b.until(area + ".value !== " + fmt.Sprintf("%q", was) + ` && !document.getElementById("state").classList.contains("busy")`)
+		held := `document.activeElement.matches('.knob[aria-label^="the end of pause"]')`
+		b.until(held)
+		for range 2 { // the knob keeps the focus
+			was := eval[string](b, area+".value")
+			b.press(kb.ArrowRight)
+			b.until(area + ".value !== " + fmt.Sprintf("%q", was) + ` && document.getElementById("stage").classList.contains("stale")`)
+			b.until(`!document.getElementById("stage").classList.contains("stale") && ` + held)
+		}
+
+		// Where the axis is not to scale, each pixel is a step.
+		open("#pause-after-acquire/redlock")
+		b.script(`const a = document.querySelector("[data-do=scale]"); if (a.getAttribute("aria-pressed") === "true") a.click()`)
+		drag := func(knob string, by float64) {
+			b.until(knob + ` !== null`)
+			place = eval[[]float64](b, `(() => { const k = `+knob+`; k.scrollIntoView({ block: "center" }); const r = k.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`)
+			mouse(input.DispatchMouseEventTypeMousePressed, place[0])
+			mouse(input.DispatchMouseEventTypeMouseMoved, place[0]+by)
+			mouse(input.DispatchMouseEventTypeMouseReleased, place[0]+by)
+		}
+		drag(knob, -3)
+		if got := eval[string](b, area+".value"); !strings.Contains(got, "pause 14700ms") && !strings.Contains(got, "pause 14.7s") {
+			t.Errorf("a drag by three pixels makes it\n%s", got)
+		}
+
+		// A fault that is moved far to the right still happens.
+		open("#crash-restart-5/redlock")
+		drag(`document.querySelector('.knob[aria-label="restart n3 empty"]')`, 2000)
+		b.until(`!document.getElementById("state").classList.contains("busy") && !document.getElementById("stage").classList.contains("stale")`)
+		b.until(`document.activeElement.matches('.knob[aria-label="restart n3 empty"]')`)
 	})
 
 	t.Run("fork and compare", func(t *testing.T) {

@@ -25,7 +25,10 @@ class Handles {
     element.addEventListener("pointermove", (e) => {
       if (k.grip === undefined) return;
       const x = e.clientX - k.grip - this.picture.getBoundingClientRect().left;
-      this.set(k, this.round(handle.value + this.explorer.axis.at(x) - handle.at, handle.value));
+      const { axis } = this.explorer;
+      // Where the axis is not to scale, a pixel may be less than a step or a minute, so there a pixel is a step.
+      const by = axis.toScale ? axis.at(x) - handle.at : Math.round(x - axis.x(handle.at)) * this.unit(handle.value);
+      this.set(k, this.round(handle.value + by, handle.value));
     });
     for (const type of ["pointerup", "pointercancel"]) {
       element.addEventListener(type, () => {
@@ -48,12 +51,25 @@ class Handles {
 
   // round drops digits that nobody can aim at.
   round(value, was) {
-    const unit = was >= 2e9 ? 1e8 : was >= 1e8 ? 1e7 : 1e6;
+    const unit = this.unit(was);
     return Math.round(value / unit) * unit;
   }
 
+  unit(was) {
+    return was >= 2e9 ? 1e8 : was >= 1e8 ? 1e7 : 1e6;
+  }
+
+  // nth is the number of a knob among those of its line, and same the knob with that number in other handles.
+  nth(handle) {
+    return this.knobs.filter((k) => k.handle.line === handle.line).findIndex((k) => k.handle === handle);
+  }
+
+  same(line, n) {
+    return this.knobs.filter((k) => k.handle.line === line)[n]?.element;
+  }
+
   set(k, value) {
-    k.value = Math.max(value, k.handle.least);
+    k.value = Math.max(Math.min(value, k.handle.most || Infinity), k.handle.least);
     k.touched = true;
     this.say(k);
     this.place();

@@ -8,6 +8,7 @@ let shown = null; // the last answer that is drawn
 let kept = null; // the answer to compare with
 let source = ""; // the run of the catalogue whose text is in the editor, unchanged
 let origin = ""; // the scenario of the catalogue that the text was before the reader changed it
+let handles; // the knobs of the last run
 let exploring = false;
 let forked = 0; // the line of an unfinished step that injects another fault
 
@@ -77,7 +78,7 @@ function draw() {
 // knobs lets the reader move the faults of the run in the figure.
 function knobs() {
   const before = editor.text;
-  new Handles(explorer, shown.handles ?? [], (handle, line) => {
+  handles = new Handles(explorer, shown.handles ?? [], (handle, line) => {
     const lines = before.split("\n");
     lines[handle.line - 1] = line;
     editor.area.value = lines.join("\n");
@@ -85,11 +86,12 @@ function knobs() {
     editor.reveal(handle.line);
     $("stage").classList.add("old");
   }, (handle, line) => {
-    const knob = document.activeElement?.getAttribute("aria-label");
+    const held = document.activeElement?.classList.contains("knob");
+    const n = handles.nth(handle);
     editor.area.value = before; // so that the change is one that the reader can undo
     editor.line(handle.line, line);
     changed();
-    play().then(() => [...document.querySelectorAll(".knob")].find((k) => k.getAttribute("aria-label") === knob)?.focus({ preventScroll: true }));
+    play().then(() => held && handles.same(handle.line, n)?.focus({ preventScroll: true }));
   });
 }
 

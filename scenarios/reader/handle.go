@@ -20,7 +20,9 @@ type Handle struct {
 	Text  string        `json:"text"`
 	Value time.Duration `json:"value"`
 	Least time.Duration `json:"least"` // the least value
-	What  string        `json:"what"`  // such as "the end of pause c1 15s"
+	// Most is the greatest value with which the fault still happens before all faults are undone; 0 if the run lasts as long as it takes.
+	Most time.Duration `json:"most,omitempty"`
+	What string        `json:"what"` // such as "the end of pause c1 15s"
 }
 
 // A step is a line in the lane of a process.
@@ -65,12 +67,18 @@ const markedTime = 987654321 * time.Nanosecond
 // handles lists the handles in the figure of a run of a scenario file.
 func handles(text string, h *history.History) []Handle {
 	all := []Handle{}
+	over := nth(h, 0, func(e history.Event) bool { return e.Step == 0 && e.Fault() == history.Fault(history.Heal{}) })
+	limit := func(f *Handle) {
+		if over != nil {
+			f.Most = (f.Value + over.At - f.At - 1).Truncate(time.Millisecond)
+		}
+	}
 	faults := 0 // how many steps of the nemesis came before
 	pauses := map[history.Pause]int{}
 	for _, s := range stepsOf(text) {
 		add := func(what, lane string, at, value, least time.Duration, with script.Step) {
 			text := "  " + strings.Replace(with.String(), history.FormatDuration(markedTime), "%", 1)
-			all = append(all, Handle{lane, at, s.line, text, value, least, what})
+			all = append(all, Handle{Lane: lane, At: at, Line: s.line, Text: text, Value: value, Least: least, What: what})
 		}
 		switch t := s.step.(type) {
 		case script.Pause:
@@ -93,8 +101,10 @@ func handles(text string, h *history.History) []Handle {
 			switch t := t.(type) {
 			case script.At:
 				add(f.String(), lane, e.At, t.Time, 0, script.At{Time: markedTime, Fault: f})
+				limit(&all[len(all)-1])
 			case script.When:
 				add(f.String(), lane, e.At, t.After, 0, script.When{Event: t.Event, After: markedTime, Fault: f})
+				limit(&all[len(all)-1])
 			}
 			if p, ok := f.(history.Pause); ok && p.For > 0 {
 				p.For = markedTime

@@ -204,3 +204,17 @@ func text(err error) string {
 	}
 	return err.Error()
 }
+
+// A fault cannot be moved to where all faults are undone, because it would not happen there. The end of a pause can, and the run gets longer.
+func TestMost(t *testing.T) {
+	for _, h := range Play(Request{Run: "crash-restart-5/redlock"}).Handles {
+		if h.What == "restart n3 empty" && (h.Most <= h.Value || h.Most%time.Millisecond != 0) {
+			t.Errorf("%s is at %v, and may be at %v", h.What, h.Value, h.Most)
+		}
+	}
+	for _, h := range Play(Request{Run: "pause-after-acquire/redlock"}).Handles {
+		if strings.HasPrefix(h.What, "the end of") && h.Most != 0 {
+			t.Errorf("%s may be at %v at most", h.What, h.Most)
+		}
+	}
+}
