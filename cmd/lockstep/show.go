@@ -44,7 +44,7 @@ again in their browsers, without a server. With --svg and --png it writes a pict
 For a talk, --wide makes that picture a slide. --step N draws the run up to its N-th step,
 with a sentence that says what happened. The last step is the whole run with its verdict.
 --step all writes them all, with a number in each name; nothing moves from one slide to the next.
-With --animate, the SVG plays the run in a browser, in 10 to 20 seconds, and begins again. It has no
+With --animate, the SVG plays the run in a browser, in up to half a minute, and begins again. It has no
 script, so it plays in an <img>. On paper, and for readers who prefer reduced motion, it stands still.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png

@@ -114,7 +114,7 @@ var tokenLike = regexp.MustCompile(`^lk[0-9]+\.`)
 func IsToken(s string) bool { return tokenLike.MatchString(s) }
 
 // errDamaged is the error for most tokens that cannot be parsed.
-var errDamaged = errors.New("the token is damaged; was all of it copied?")
+var errDamaged = errors.New("the token is damaged; copy all of it")
 
 // FromToken returns the scenario in a token, with its single run. Its title says what it expects, and it has neither prose nor a
 // timeline.
