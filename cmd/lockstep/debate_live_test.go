@@ -85,10 +85,13 @@ func TestLiveInBrowser(t *testing.T) {
 			t.Errorf("the page opens with %q", got)
 		}
 		told := b.text("#predict")
-		for _, want := range []string{"is paused before it writes", "The lock is redlock", "15s; the TTL: 10s.", "“Resource exclusion” means that the resource accepts no"} {
+		for _, want := range []string{"is paused before it writes", "The lock is Redlock: five Redis servers, of which a majority must agree.", "15s; the TTL: 10s.", "“Resource exclusion” means that the resource accepts no"} {
 			if !strings.Contains(told, want) {
 				t.Errorf("%q does not say %q", told, want)
 			}
+		}
+		if got := b.text("#runs label"); !strings.Contains(got, "Redlock: five Redis servers") || !strings.Contains(got, "pause-after-acquire/redlock") {
+			t.Errorf("the first run is %q", got)
 		}
 		steps := eval[string](b, `document.getElementById("script").textContent`)
 		if !strings.HasPrefix(steps, "client c1\n  acquire\n  pause 15s\n") && !strings.HasPrefix(steps, "ttl 10s\nclient c1\n  acquire\n  pause 15s\n") {

@@ -85,6 +85,19 @@ func TestDebateVerdicts(t *testing.T) {
 	}
 }
 
+// If a run keeps the promise that a claim asks about, and breaks another, the table of runs says so.
+func TestDebateOtherPromise(t *testing.T) {
+	d := sampleDebate(t)
+	h := sample.PauseAfterAcquire("fenced", "plain")
+	d.Runs[0].Facts, d.Runs[0].Result = facts.Of(h), checker.Check(facts.Of(h), nil)
+	for property, want := range map[checker.Property]string{checker.OwnerOnly: "the run breaks another promise", checker.ResourceExclusion: "bounded pause broken"} {
+		a, err := newRunView(d.Runs[0]).answer(claims.Evidence{Property: property})
+		if err != nil || a.Text != want {
+			t.Errorf("%s is %s: %q, %v; want %q", property, a.Status, a.Text, err, want)
+		}
+	}
+}
+
 // Every promise and every assumption that a page names is explained.
 func TestDebateMeanings(t *testing.T) {
 	for _, p := range checker.Properties() {

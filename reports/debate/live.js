@@ -55,7 +55,31 @@ function chooseClaim(id) {
   $("saves").replaceChildren(...claim.saves.map((save) => make("button", { type: "button", class: "act", on: { click: () => toggle(save) } },
     capital(save.what), save.run ? "" : ` (${save.values.filter((v, i) => v !== own(claim.runs[0])[i]).map(shown).join(", ")})`)));
   $("runs").replaceChildren(make("legend", {}, "Which run"), ...claim.runs.map((r, n) => make("label", {},
-    make("input", { type: "radio", name: "run", value: String(n), checked: n === 0, on: { change: () => chooseRun(n) } }), make("span", {}, r.name))));
+    make("input", { type: "radio", name: "run", value: String(n), checked: n === 0, on: { change: () => chooseRun(n) } }), make("span", {}, apart(r), make("small", {}, r.name)))));
+}
+
+const plain = (name) => name.replaceAll("-", " ");
+
+// apart says in words what distinguishes a run from the other runs of the claim.
+function apart(r) {
+  const parts = (name) => {
+    const [scenario, lock, ...label] = name.split("/");
+    return [scenario, lock, label.join("/")];
+  };
+  const mine = parts(r.name);
+  const differs = (i) => claim.runs.some((o) => parts(o.name)[i] !== mine[i]);
+  const [scenario, lock, label] = mine;
+  const said = [differs(0) ? plain(scenario) : "", differs(1) || claim.runs.length === 1 ? described(lock, r) : "", label ? plain(label) : ""].filter(Boolean);
+  return capital(said.join("; ") || plain(scenario));
+}
+
+// described says what a lock is, on the servers of a run.
+function described(name, r) {
+  const { about, nodes } = locks.find((l) => l.name === name);
+  const servers = Number(/^-- .*\bnodes=(\d+)/m.exec(r.script)?.[1] ?? nodes);
+  const many = `${["", "one", "two", "three", "four", "five"][servers] ?? servers} Redis server${servers > 1 ? "s" : ""}`;
+  if (name === "redlock") return `Redlock: ${many}, of which a majority must agree`;
+  return `${name}, on ${many}: ${about}`;
 }
 
 function chooseRun(n, values) {
@@ -75,7 +99,7 @@ function tell() {
   const [scenario, name] = run.name.split("/");
   const first = claim.runs[0].name.startsWith(`${scenario}/`);
   $("setting").textContent = first ? claim.setting : "";
-  $("lock").textContent = `The lock is ${name}: ${locks.find((l) => l.name === name).about}.`;
+  $("lock").textContent = `The lock is ${described(name, run)}.`;
   $("values").hidden = !run.vary.length;
   $("values").replaceChildren(...run.vary.flatMap((q, i) => [i ? "; " : "", i ? `${q.what}: ` : capital(`${q.what}: `), make("strong", {}, shown(q.values[chosen[i]]))]), ".");
   $("steps").hidden = run.vary.some((q, i) => chosen[i] !== q.own); // they have the values of the run

@@ -320,6 +320,9 @@ func (r *runView) answer(e claims.Evidence) (answer, error) {
 		}
 	}
 	a.Text = strings.Join(why, ", ")
+	if a.Status == checker.OK && r.Result.Verdict == checker.Unsafe {
+		a.Text = "the run breaks another promise" // otherwise its verdict would seem to contradict the status
+	}
 	return a, nil
 }
 
