@@ -20,6 +20,9 @@ func TestParseShard(t *testing.T) {
 			t.Errorf("%q is taken for %v", text, got)
 		}
 	}
+	if _, err := ParseShard("4/3"); err == nil || err.Error() != "there is no shard 4 of 3; it must be one from 1/3 to 3/3" {
+		t.Error(err)
+	}
 }
 
 // Shards play all plans of the last level, each once, and all walks. The plans with fewer perturbations are played by each shard.

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"sync"
@@ -24,7 +25,20 @@ type key = [32]byte
 type answer struct {
 	Job     string `json:"job"`
 	Outcome []byte `json:"outcome"`
+	// Sum is the CRC-32C of the rest. The manifest has a checksum of the file only when the shard is complete, and neither the compression nor
+	// the gob has one: a damaged outcome may be another outcome.
+	Sum uint32 `json:"crc32c"`
 }
+
+// sum returns what Sum must be.
+func (a *answer) sum() uint32 {
+	return crc32.Update(crc32.Checksum([]byte(a.Job), castagnoli), castagnoli, a.Outcome)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errDamaged is the error for a line that is not as it was written.
+var errDamaged = errors.New("the file is damaged")
 
 // mostAnswer is the greatest length of a line in bytes. A job on its own has at most a few megabytes.
 const mostAnswer = 256 << 20
@@ -50,7 +64,9 @@ func encode(k key, o workers.Outcome) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(answer{hex.EncodeToString(k[:]), packed.Bytes()})
+	a := answer{Job: hex.EncodeToString(k[:]), Outcome: packed.Bytes()}
+	a.Sum = a.sum()
+	line, err := json.Marshal(a)
 	return append(line, '\n'), err
 }
 
@@ -75,7 +91,8 @@ type place struct {
 	length int
 }
 
-// scan calls each with the lines of a file that are whole, and returns how many bytes they have. A line that is no answer is an error.
+// scan calls each with the lines of a file that are whole, and returns how many bytes they have. A line that is no answer is an error, which is
+// errDamaged.
 func scan(f *os.File, each func(k key, at int64, line []byte) error) (whole int64, err error) {
 	r := bufio.NewReaderSize(f, 1<<16)
 	for n := 1; ; n++ {
@@ -89,10 +106,13 @@ func scan(f *os.File, each func(k key, at int64, line []byte) error) (whole int6
 		var a answer
 		var k key
 		if err := json.Unmarshal(line, &a); err != nil {
-			return whole, fmt.Errorf("%s:%d: this must be an answer, as --shard writes it: %w", f.Name(), n, err)
+			return whole, fmt.Errorf("%s:%d: %w: this must be an answer, as --shard writes it: %w", f.Name(), n, errDamaged, err)
+		}
+		if sum := a.sum(); sum != a.Sum {
+			return whole, fmt.Errorf("%s:%d: %w: this answer must have the checksum %08x, and has %08x", f.Name(), n, errDamaged, a.Sum, sum)
 		}
 		if b, err := hex.DecodeString(a.Job); err != nil || copy(k[:], b) != len(k) {
-			return whole, fmt.Errorf("%s:%d: this must be an answer, as --shard writes it: the job must have %d hexadecimal digits", f.Name(), n, 2*len(k))
+			return whole, fmt.Errorf("%s:%d: %w: the job must have %d hexadecimal digits", f.Name(), n, errDamaged, 2*len(k))
 		}
 		if err := each(k, whole, line); err != nil {
 			return whole, err

@@ -27,7 +27,7 @@ const (
 )
 
 // format is the version of both files.
-const format = 1
+const format = 2
 
 // A Manifest says what the answers in a directory belong to.
 type Manifest struct {
@@ -96,12 +96,27 @@ func Read(ctx context.Context, dir string) (*Manifest, error) {
 	case !m.Complete:
 		return nil, fmt.Errorf("%s: shard %v is incomplete; its command with the same --out continues it: %s", dir, m.Shard, m.again(dir))
 	}
+	return m, m.verify(dir)
+}
+
+// verify returns an error if the answers in the directory of a complete shard are not those of which the manifest has the checksum.
+func (m *Manifest) verify(dir string) error {
 	answers := filepath.Join(dir, AnswersFile)
-	got, err := sum(answers)
-	if err == nil && got != m.Sum {
-		err = fmt.Errorf("%s is damaged: it must have the checksum %s of its manifest, and has %s", answers, short(m.Sum), short(got))
+	switch got, err := sum(answers); {
+	case missing(err):
+		return m.remedy(dir, fmt.Errorf("%s: no such file, though shard %v is complete", answers, m.Shard))
+	case err != nil:
+		return err
+	case got != m.Sum:
+		return m.remedy(dir, fmt.Errorf("%s is damaged: it must have the checksum %s of its manifest, and has %s", answers, short(m.Sum), short(got)))
 	}
-	return m, err
+	return nil
+}
+
+// remedy adds to an error about the answers in a directory what is to be done. Nothing in such a file is used: what is damaged in one place may be
+// damaged in another.
+func (m *Manifest) remedy(dir string, err error) error {
+	return fmt.Errorf("%w; delete the directory %s, and play the shard again: %s", err, quoted(dir), m.again(dir))
 }
 
 // noManifest is the error for a directory without a manifest.
@@ -113,9 +128,28 @@ func (dir noManifest) Error() string {
 
 func (noManifest) Unwrap() error { return fs.ErrNotExist }
 
-// again is the command that plays a shard.
+// again is the command that plays a shard, for a shell.
 func (m *Manifest) again(dir string) string {
-	return fmt.Sprintf("lockstep %s --shard %v --out %s", strings.Join(m.Command, " "), m.Shard, dir)
+	options, args := m.Command, []string(nil)
+	if i := slices.Index(m.Command, "--"); i >= 0 {
+		options, args = m.Command[:i], m.Command[i:]
+	}
+	words := []string{"lockstep"}
+	for _, word := range slices.Concat(options, []string{"--shard", m.Shard.String(), "--out", dir}, args) {
+		words = append(words, quoted(word))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted quotes a word for a shell if necessary.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("-_./,:=@%+", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // readManifest reads the manifest of a directory. The error says that there is none by [fs.ErrNotExist].

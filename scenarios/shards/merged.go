@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,7 +55,9 @@ func (m *Merged) open(ctx context.Context, dirs []string) error {
 				return err
 			}
 		}
-		if err := m.add(ctx, dir); err != nil {
+		if err := m.add(ctx, dir); errors.Is(err, errDamaged) {
+			return one.remedy(dir, err)
+		} else if err != nil {
 			return err
 		}
 		have[one.Part] = true

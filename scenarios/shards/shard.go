@@ -3,6 +3,7 @@ package shards
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,10 +33,14 @@ func Open(ctx context.Context, dir string, m Manifest) (*Shard, error) {
 	if err := files.MakeDir(dir); err != nil {
 		return nil, err
 	}
-	switch old, err := readManifest(ctx, dir); {
+	old, err := readManifest(ctx, dir)
+	switch {
 	case missing(err):
 	case err != nil:
 		return nil, err
+	case old.Build != m.Build:
+		return nil, fmt.Errorf("%s has answers of another build, %s, and this program is build %s; choose another --out, or delete that directory",
+			dir, short(old.Build), short(m.Build))
 	case old.Part != m.Part && old.Of == m.Of:
 		return nil, fmt.Errorf("%s has shard %v already; each shard must have a directory of its own", dir, old.Shard)
 	default:
@@ -44,7 +49,6 @@ func Open(ctx context.Context, dir string, m Manifest) (*Shard, error) {
 		}
 	}
 	s := &Shard{dir: dir, manifest: m, known: map[key]place{}}
-	var err error
 	if s.file, err = os.OpenFile(filepath.Join(dir, AnswersFile), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return nil, err
 	}
@@ -52,7 +56,10 @@ func Open(ctx context.Context, dir string, m Manifest) (*Shard, error) {
 	switch {
 	case err == nil && !own:
 		err = fmt.Errorf("%s: another process is playing this shard", dir)
-	case err == nil:
+	case err == nil && old != nil && old.Complete: // otherwise the damaged answers would get a checksum of their own
+		err = old.verify(dir)
+	}
+	if err == nil {
 		err = s.load(ctx)
 	}
 	if err != nil {
@@ -68,6 +75,9 @@ func (s *Shard) load(ctx context.Context) (err error) {
 		s.known[k] = place{0, at, len(line)}
 		return ctx.Err()
 	})
+	if errors.Is(err, errDamaged) {
+		return s.manifest.remedy(s.dir, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -110,7 +120,8 @@ func recalled(f *os.File, at place) (workers.Outcome, bool, error) {
 	}
 	o, err := decode(line, mostAnswer)
 	if err != nil {
-		return o, false, fmt.Errorf("%s: the answer at byte %d cannot be read: %w", f.Name(), at.offset, err)
+		return o, false, fmt.Errorf("%s is damaged: the answer at byte %d cannot be read: %w; delete the directory %s, and play its shard again",
+			f.Name(), at.offset, err, quoted(filepath.Dir(f.Name())))
 	}
 	return o, true, nil
 }

@@ -69,12 +69,12 @@ func TestMergeRefuses(t *testing.T) {
 	}{
 		{"no manifest", ManifestFile, "", "", "there must be a shard.json"},
 		{"no JSON", ManifestFile, "{", "[", "this must be the manifest of a shard"},
-		{"another format", ManifestFile, `"format": 1`, `"format": 2`, "the format must be 1, and is 2"},
+		{"another format", ManifestFile, `"format": 2`, `"format": 1`, "the format must be 2, and is 1"},
 		{"no command", ManifestFile, `"explore"`, ``, "it must name a command"},
 		{"no shard", ManifestFile, `"shard": 1`, `"shard": 7`, "a shard such as 3/64"},
 		{"incomplete", ManifestFile, `"complete": true`, `"complete": false`, "shard 1/1 is incomplete"},
 		{"no answers", AnswersFile, "", "", "no such file"},
-		{"a line that is cut off", AnswersFile, "\n", "", "is damaged"},
+		{"a line that is cut off", AnswersFile, "\n", "", "and play the shard again: lockstep explore --shard 1/1 --out "},
 		{"a line too many", AnswersFile, "\n", "\n{}\n", "is damaged"},
 	} {
 		dir := shard(t, 1, 1, good)
@@ -98,6 +98,68 @@ func TestMergeRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
 		}
+	}
+}
+
+// A damaged answer is noticed, in a shard that is complete and in one that was interrupted, by its command as by merging: it must not get a checksum
+// of its own. Both say what is to be done.
+func TestDamage(t *testing.T) {
+	build, err := Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, complete := range []bool{true, false} {
+		dir := shard(t, 1, 1, map[string]string{`{"run":"x"}`: "x"})
+		again := "; delete the directory " + dir + ", and play the shard again: lockstep explore --shard 1/1 --out " + dir
+		answers, manifest := filepath.Join(dir, AnswersFile), filepath.Join(dir, ManifestFile)
+		data, err := os.ReadFile(answers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := strings.Index(string(data), `"outcome":"`) + len(`"outcome":"`) + 20
+		data[at] ^= 1
+		if err := os.WriteFile(answers, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if !complete {
+			text, err := os.ReadFile(manifest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(manifest, []byte(strings.Replace(string(text), `"complete": true`, `"complete": false`, 1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			s, err := Open(t.Context(), dir, Manifest{Command: []string{"explore"}, Build: build, Shard: search.Shard{Part: 1, Of: 1}})
+			if err == nil {
+				s.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), "damaged") || !strings.HasSuffix(err.Error(), again) {
+				t.Errorf("complete %v: got %v", complete, err)
+			}
+		}
+		if _, err := Merge(t.Context(), []string{dir}); complete && (err == nil || !strings.HasSuffix(err.Error(), again)) {
+			t.Errorf("merge: got %v", err)
+		}
+	}
+}
+
+// The command that continues a shard can be pasted into a shell: its options come before the arguments, and are quoted.
+func TestAgain(t *testing.T) {
+	m := Manifest{Command: []string{"run", "--property=lease exclusion", "--", "pause", "it's/a"}, Shard: search.Shard{Part: 1, Of: 2}}
+	const want = `lockstep run '--property=lease exclusion' --shard 1/2 --out 'y 1' -- pause 'it'\''s/a'`
+	if got := m.again("y 1"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Answers of another build are not continued.
+func TestOpenOtherBuild(t *testing.T) {
+	dir := shard(t, 1, 1, nil)
+	_, err := Open(t.Context(), dir, Manifest{Command: []string{"explore"}, Build: "sha256:other", Shard: search.Shard{Part: 1, Of: 1}})
+	if err == nil || !strings.HasSuffix(err.Error(), "and this program is build sha256:other; choose another --out, or delete that directory") {
+		t.Errorf("got %v", err)
 	}
 }
 
