@@ -118,6 +118,9 @@ func flagError(c *cobra.Command, err error) error {
 				return fmt.Errorf("--%s: %w", e.GetFlag().Name, err)
 			}
 		}
+		if _, err := search.ParseShard(e.GetValue()); err != nil && e.GetFlag().Value.Type() == "shard" {
+			return fmt.Errorf("--%s: %w", e.GetFlag().Name, err)
+		}
 		return fmt.Errorf("--%s: %q must be %s", e.GetFlag().Name, e.GetValue(), required(e.GetFlag().Value))
 	}
 	e, ok := errors.AsType[*pflag.NotExistError](err)
@@ -152,8 +155,6 @@ func required(v pflag.Value) string {
 		return "a whole number, 1 or greater"
 	case "step":
 		return "a whole number, 1 or greater, or all"
-	case "shard":
-		return fmt.Sprintf("a shard and the number of shards, such as 3/64; there can be at most %d shards", search.MostShards)
 	case "speed":
 		return fmt.Sprintf("a number from 1 to %d", mostSpeed)
 	case "durationSlice":

@@ -155,7 +155,7 @@ func (r *explored) all() []search.Found {
 // news says in a line for each way to fail what is violated, without the lines that are known.
 func (r *explored) news(known []string) (lines []string) {
 	for _, f := range r.all() {
-		line := f.Failing.String()
+		line := fmt.Sprintf("%s violated (assumption broken: %s)", f.Failing.Property, f.Failing.Assumption) // as a ledger writes it
 		if f.Broke != "" {
 			line = "a run did not end"
 		}

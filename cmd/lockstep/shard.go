@@ -198,6 +198,13 @@ Options after -- are added to the command, such as --json, --verbose, --out or -
 			return merge(c, k, dirs, options)
 		},
 	}
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		e, ok := errors.AsType[*pflag.NotExistError](err)
+		if ok && slices.Contains(afterwards, e.GetSpecifiedName()) {
+			return fmt.Errorf("%w; options of the command that was divided come after --: lockstep merge DIR... -- --%s", err, e.GetSpecifiedName())
+		}
+		return flagError(c, err)
+	})
 	return c
 }
 
