@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -137,26 +138,33 @@ func (f *fleetFlags) take(args []string) (left []string, help bool, err error) {
 	return left, false, checkFiles(left)
 }
 
-// checkFiles refuses arguments that name files of this machine: the workers do not have them.
+// checkFiles refuses arguments that name files of this machine: the workers do not have them. Only what lockstep would read counts: a locally built
+// program may lie in a file that has the name of a lock.
 func checkFiles(args []string) error {
+	value := false // the word is perhaps the value of the option before it
 	for _, arg := range args {
-		values := arg
-		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
-			values = value
-		}
-		for value := range strings.SplitSeq(values, ",") {
-			// A file may be followed by /RUN; wasm:FILE names a lock.
-			for name := strings.TrimPrefix(value, "wasm:"); name != ""; {
-				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-					return fmt.Errorf("%s is a file on this machine, which the workers do not have: a fleet plays only built-in locks and scenarios", name)
-				}
-				i := strings.LastIndexByte(name, '/')
-				if i < 0 {
-					break
-				}
-				name = name[:i]
+		files := []string(nil)
+		for word := range strings.SplitSeq(arg[strings.IndexByte(arg, '=')+1:], ",") {
+			if name, ok := strings.CutPrefix(word, "wasm:"); ok { // a lock
+				files = append(files, name)
 			}
 		}
+		if !strings.HasPrefix(arg, "-") {
+			name := arg
+			if before, _, ok := strings.Cut(arg, ".txtar/"); ok { // FILE/RUN
+				name = before + ".txtar"
+			}
+			// No option has a value that looks like the name of a file and is none.
+			if !value || filepath.Ext(name) != "" || strings.ContainsRune(name, '/') {
+				files = append(files, name)
+			}
+		}
+		for _, name := range files {
+			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+				return fmt.Errorf("%s is a file on this machine, which the workers do not have: a fleet plays only built-in locks and scenarios", name)
+			}
+		}
+		value = strings.HasPrefix(arg, "-") && arg != "--" && !strings.Contains(arg, "=")
 	}
 	return nil
 }

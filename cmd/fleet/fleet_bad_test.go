@@ -84,7 +84,7 @@ func TestBadQueues(t *testing.T) {
 		{"web server", "redis://" + web, "is not Redis"},
 		{"garbled", "redis://" + garbled, "is not Redis"},
 		{"silent", "redis://" + dumb, "does not answer within 5s"},
-		{"closes", "redis://" + hasty, "closes the connection; it must be a Redis server, and if it requires TLS, use rediss://"},
+		{"closes", "redis://" + hasty, "closes the connection; it must be a Redis server; if it requires TLS, use rediss://; or it has no password and is in protected mode: set requirepass"},
 		{"no TLS", "rediss://" + plain.addr(), "if it does not speak TLS, name it with redis:// instead of rediss://"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (p *progress) text(after time.Duration, done, active, aside, all, workers i
 		text += fmt.Sprintf(", %d set aside", aside)
 	}
 	text += ", " + many(workers, "worker")
-	if new := done - p.begin; new > 0 && done < all {
+	if new := done - p.begin; new > 0 && all-done-active-aside > 0 { // how far the shards under way are is not known
 		text += fmt.Sprintf(", about %v left", (after / time.Duration(new) * time.Duration(all-done-aside)).Round(time.Second))
 	}
 	return text

@@ -41,7 +41,7 @@ func openStore(path string, s queue.Search) (*store, error) {
 	switch text, err := os.ReadFile(file); {
 	case err == nil:
 		if json.Unmarshal(text, &there) != nil || there.ID() != s.ID() {
-			return nil, fmt.Errorf("--out: %s has the shards of another search, or of another build (see %s); choose another directory", path, searchFile)
+			return nil, fmt.Errorf("--out: %s has the shards of another search, or of another build (see %s); choose another --out, or delete it", path, searchFile)
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("--out: %w", err)

@@ -117,7 +117,7 @@ func (f *fleetFlags) submit(c *cobra.Command, command []string) error {
 	err = w.run(ctx)
 	w.log.finish()
 	if ctx.Err() != nil {
-		w.log.say("interrupted; %d of %d shards are done, and workers go on. Run the same command to continue", st.count(), s.Of)
+		w.log.say("interrupted; %d of %d shards are done. Workers, if any, go on. Run the same command to continue", st.count(), s.Of)
 		return status(exitInput)
 	}
 	if err != nil {

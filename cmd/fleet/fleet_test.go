@@ -443,7 +443,18 @@ func TestFleetArguments(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Chdir(dir)
+	if err := os.WriteFile("single", nil, 0o600); err != nil { // such as a program that was built here
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ args, left, err string }{
+		{"--lock single", "--lock single", ""},
+		{"--lock=single", "--lock=single", ""},
+		{"--lock redlock,single --json", "--lock redlock,single --json", ""},
+		{"--lock=redlock single", "", "is a file on this machine"},
+		{"--lock redlock -- single", "", "is a file on this machine"},
+		{"--json mine.txtar", "", "is a file on this machine"},
+		{"--lock wasm:single", "", "is a file on this machine"},
 		{"--lock redlock --queue X --bound 2 --shards 7 --out DIR --json", "--lock redlock --bound 2 --json", ""},
 		{"--queue=X --lock=single scenario/run", "--lock=single scenario/run", ""},
 		{"--lock single -- --queue", "--lock single -- --queue", ""},
@@ -473,6 +484,10 @@ func TestFleetArguments(t *testing.T) {
 func TestProgressText(t *testing.T) {
 	p := &progress{begin: 10}
 	if got, want := p.text(time.Minute, 30, 8, 2, 100, 1), "  30 of 100 shards done after 1m0s, 8 under way, 60 waiting, 2 set aside, 1 worker, about 3m24s left"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	// Nobody knows how far the last shards are.
+	if got, want := p.text(time.Minute, 92, 8, 0, 100, 8), "  92 of 100 shards done after 1m0s, 8 under way, 0 waiting, 8 workers"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	if got, want := p.text(0, 10, 0, 0, 20, 0), "  10 of 20 shards done after 0s, 0 under way, 10 waiting, 0 workers"; got != want {

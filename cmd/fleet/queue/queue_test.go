@@ -55,7 +55,7 @@ func TestHintAboutURL(t *testing.T) {
 		err  error
 		hint string
 	}{
-		"redis://h":  {io.EOF, "closes the connection; it must be a Redis server, and if it requires TLS, use rediss://"},
+		"redis://h":  {io.EOF, "closes the connection; it must be a Redis server; if it requires TLS, use rediss://; or it has no password and is in protected mode: set requirepass"},
 		"rediss://h": {context.DeadlineExceeded, "does not answer within 5s; if it does not speak TLS, name it with redis:// instead of rediss://"},
 	} {
 		s, err := ParseServer(url, "")
@@ -166,4 +166,17 @@ func archive(t *testing.T, name string, size int64) []byte {
 	}
 	zip.Close()
 	return b.Bytes()
+}
+
+// A server that refuses other machines because it has no password says so, or closes the connection.
+func TestProtectedMode(t *testing.T) {
+	s, err := ParseServer("redis://queue.example:7000", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, said := range []string{"DENIED Redis is running in protected mode because protected mode is enabled", "EOF"} {
+		if got := s.Explain(errors.New(said)).Error(); !strings.Contains(got, "has no password and is in protected mode: set requirepass") {
+			t.Errorf("%s: %s", said, got)
+		}
+	}
 }

@@ -18,6 +18,7 @@ var replies = []struct {
 	says    string
 }{
 	{"NOAUTH", false, "requires a password: put it in the URL (redis://USER:PASSWORD@HOST:PORT), or set " + PasswordEnv},
+	{"running in protected mode", false, "has no password and is in protected mode: set requirepass, and put the password in the URL or in " + PasswordEnv},
 	{"without any password configured", false, "has no password: leave it out of the URL, and unset " + PasswordEnv},
 	{"WRONGPASS", false, "refuses the user or the password"},
 	{"invalid password", false, "refuses the user or the password"},
@@ -102,7 +103,7 @@ func (s Server) Explain(err error) error {
 	case strings.HasSuffix(text, "EOF"), strings.Contains(text, "connection reset"), strings.Contains(text, "broken pipe"):
 		text = fmt.Sprintf("%s closes the connection", s)
 		if !s.known {
-			text += "; it must be a Redis server, and if it requires TLS, use rediss://"
+			text += "; it must be a Redis server; if it requires TLS, use rediss://; or it has no password and is in protected mode: set requirepass"
 		}
 		return &explained{text, err}
 	}
