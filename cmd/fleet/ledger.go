@@ -142,8 +142,10 @@ with this build of Lockstep.
 
 If GITHUB_STEP_SUMMARY is set, add writes its table there as well.
 
-Exit status: 0 if no finding is new or has regressed on this night; 1 if one is new or has
-regressed; 3 if the input is bad, and nothing is added.`,
+The table is that of the night, with what was added to it before.
+
+Exit status: 0 if this addition has made no finding new or regressed; 1 if it has made one so; 3 if
+the input is bad, and nothing is added.`,
 		Example: `  lockstep explore --lock redislock --json | lockstep ledger add -
   lockstep ledger add --night 2026-11-27 --version v0.9.4 redislock.json`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -81,15 +81,38 @@ func (l *Ledger) Add(ctx context.Context, night, version string, batch Batch) (*
 		if b.night, err = b.nightOf(night); err != nil {
 			return err
 		}
+		told, err := b.told()
+		if err != nil {
+			return err
+		}
 		for _, add := range batch {
 			if err := add(b); err != nil {
 				return err
 			}
 		}
-		result, err = b.settle()
+		if result, err = b.settle(); err == nil {
+			result.told = told
+		}
 		return err
 	})
 	return result, err
+}
+
+// told returns the findings that are new on the night, or have regressed, so far: an alarm about them has been given.
+func (b *book) told() (map[int64]bool, error) {
+	var added bool
+	if err := b.tx.QueryRowContext(b.ctx, "SELECT EXISTS (SELECT 1 FROM visits WHERE night = ?)", b.night).Scan(&added); !added || err != nil {
+		return nil, err
+	}
+	before, err := b.settle()
+	if err != nil {
+		return nil, err
+	}
+	told := map[int64]bool{}
+	for _, f := range slices.Concat(before.New, before.Regressed) {
+		told[f.id] = true
+	}
+	return told, nil
 }
 
 // A book is a ledger during a change.
@@ -179,7 +202,7 @@ func (b *book) search(p *printed) error {
 	return nil
 }
 
-// found adds a finding, or a sighting of one that is known. Of its scenarios, the smallest is kept.
+// found adds a finding, or a sighting of one that is known. Of its scenarios, the smallest is kept, unless it passes by now.
 func (b *book) found(visit int64, p *printed, f *found) error {
 	kinds := f.kinds()
 	shape, title, story, n := "", "", "", 0
@@ -218,7 +241,21 @@ func (b *book) found(visit int64, p *printed, f *found) error {
 		}
 	case err != nil:
 		return err
-	case f.Scenario != "" && (had == "" || n < was):
+	case f.Scenario == "":
+	case had != "" && n >= was:
+		// The one that is kept passes by now, if its last replay says so and no search has found the finding since. Then the replays of a larger one
+		// say more.
+		var passes bool
+		err := b.tx.QueryRowContext(b.ctx, `SELECT coalesce((SELECT s.what = ? FROM sightings s JOIN visits v ON v.id = s.visit
+			WHERE s.finding = ? AND s.what IN (?, ?, ?) AND v.id != ? ORDER BY v.id DESC LIMIT 1), 0)`, Gone, id, Found, Fails, Gone, visit).Scan(&passes)
+		if err != nil {
+			return err
+		}
+		if !passes {
+			break
+		}
+		fallthrough
+	default:
 		if _, err := b.tx.ExecContext(b.ctx, "UPDATE findings SET title = ?, story = ?, size = ?, scenario = ?, token = ? WHERE id = ?", title, story, n, f.Scenario, f.Token, id); err != nil {
 			return err
 		}
@@ -257,6 +294,10 @@ func (b *book) settle() (*Night, error) {
 		return nil, err
 	}
 	defer update.Close()
+	unproven, err := b.unproven()
+	if err != nil {
+		return nil, err
+	}
 	states := map[int64]State{} // of the findings, by this night
 	for _, lock := range locks {
 		visits, err := visitsOf(b.ctx, b.tx, lock)
@@ -309,6 +350,8 @@ func (b *book) settle() (*Night, error) {
 	for _, f := range all {
 		state, said := states[f.id]
 		switch {
+		case !said && unproven[f.id] && f.State != Closed:
+			night.Unproven = append(night.Unproven, f)
 		case !said && f.State.Open() && slices.Contains(locks, f.Lock):
 			night.Silent = append(night.Silent, f)
 		case !said:
@@ -321,6 +364,24 @@ func (b *book) settle() (*Night, error) {
 		}
 	}
 	return night, nil
+}
+
+// unproven returns the findings of which a replay of the night proved nothing.
+func (b *book) unproven() (map[int64]bool, error) {
+	rows, err := b.tx.QueryContext(b.ctx, "SELECT s.finding FROM visits v JOIN sightings s ON s.visit = v.id WHERE v.night = ? AND s.what = ?", b.night, Unclear)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[int64]bool{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		all[id] = true
+	}
+	return all, rows.Err()
 }
 
 // texts returns the texts that a query finds.

@@ -47,11 +47,16 @@ type Night struct {
 	Ongoing   []*Finding
 	Resolved  []*Finding
 	Closed    []*Finding // closed, and found again
+	Unproven  []*Finding // a replay of that night proved nothing, and nothing else says more
 	Silent    []*Finding // open, but no search of that night could have found them
+
+	told map[int64]bool // those that were new or had regressed before the last addition to the night
 }
 
-// Bad reports whether something is new, or has come back.
-func (n *Night) Bad() bool { return len(n.New)+len(n.Regressed) > 0 }
+// Bad reports whether something is new, or has come back, that the night did not say before the last addition.
+func (n *Night) Bad() bool {
+	return slices.ContainsFunc(slices.Concat(n.New, n.Regressed), func(f *Finding) bool { return !n.told[f.id] })
+}
 
 func (n *Night) saw(v *visit) {
 	if v.replayed {
@@ -248,8 +253,8 @@ func (v *visit) how() string {
 // CloseFinding closes a finding for a reason. It then stays closed, even if it is found again. A finding of another shape is another
 // finding.
 func (l *Ledger) CloseFinding(ctx context.Context, id, reason string) (*Finding, error) {
-	if strings.TrimSpace(reason) == "" || len(reason) > 1000 {
-		return nil, errors.New("--reason: it must say in at most 1000 characters why the finding is accepted")
+	if strings.TrimSpace(reason) == "" || len(reason) > 1000 || strings.ContainsFunc(reason, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return nil, errors.New("--reason: it must say in one line of at most 1000 bytes why the finding is accepted")
 	}
 	return l.change(ctx, id, func(tx *sql.Tx, f *Finding) error {
 		_, err := tx.ExecContext(ctx, "UPDATE findings SET closed = ?, closed_after = (SELECT max(id) FROM nights) WHERE id = ?", reason, f.id)

@@ -203,10 +203,13 @@ type damaged struct{ what string }
 
 func (d damaged) Error() string { return d.what }
 
+// restore says what to do about a ledger that is damaged.
+const restore = "restore a backup, such as the one in the last artifact"
+
 // told puts an error of SQLite, or about a value in it, into words that say what is required. Other errors stay as they are.
 func (l *Ledger) told(err error) error {
 	if d, ok := errors.AsType[damaged](err); ok {
-		return fmt.Errorf("%s: the ledger is damaged: %s; use a copy", l.file, d.what)
+		return fmt.Errorf("%s: the ledger is damaged: %s; "+restore, l.file, d.what)
 	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -217,9 +220,9 @@ func (l *Ledger) told(err error) error {
 	}
 	say := map[int]string{
 		sqlite3.SQLITE_NOTADB:     notLedger,
-		sqlite3.SQLITE_CORRUPT:    "the database is damaged; use a copy, or what the sqlite3 program can recover",
-		sqlite3.SQLITE_CONSTRAINT: "the ledger is damaged: a value does not agree with the others; use a copy",
-		sqlite3.SQLITE_ERROR:      "the ledger is damaged: a table or a column is missing; use a copy",
+		sqlite3.SQLITE_CORRUPT:    "the database is damaged; " + restore,
+		sqlite3.SQLITE_CONSTRAINT: "the ledger is damaged: a value does not agree with the others; " + restore,
+		sqlite3.SQLITE_ERROR:      "the ledger is damaged: a table or a column is missing; " + restore,
 		sqlite3.SQLITE_FULL:       "the disk is full, and nothing was changed; it must have room for the ledger",
 		sqlite3.SQLITE_READONLY:   "it is read-only, and nothing was changed; the file and its directory must be writable",
 		sqlite3.SQLITE_CANTOPEN:   "it cannot be opened; its directory must exist, and be writable",

@@ -46,6 +46,9 @@ func (n *Night) Counts() string {
 	if len(n.Closed) > 0 {
 		s += fmt.Sprintf(", %d found again although closed", len(n.Closed))
 	}
+	if len(n.Unproven) > 0 {
+		s += fmt.Sprintf(", %d whose replay proved nothing", len(n.Unproven))
+	}
 	if len(n.Silent) > 0 {
 		s += fmt.Sprintf(", %d not looked for", len(n.Silent))
 	}
@@ -78,7 +81,7 @@ func (n *Night) rows(most int, f func(state string, g *Finding)) (left int) {
 	for _, group := range []struct {
 		state string
 		all   []*Finding
-	}{{"new", n.New}, {"regressed", n.Regressed}, {"ongoing", n.Ongoing}, {"resolved", n.Resolved}, {"closed", n.Closed}, {"not looked for", n.Silent}} {
+	}{{"new", n.New}, {"regressed", n.Regressed}, {"ongoing", n.Ongoing}, {"resolved", n.Resolved}, {"closed", n.Closed}, {"replay proved nothing", n.Unproven}, {"not looked for", n.Silent}} {
 		for _, g := range group.all {
 			if most--; most < 0 {
 				left++
