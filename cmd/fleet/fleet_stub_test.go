@@ -101,7 +101,7 @@ func stub(args []string) int {
 	if i == *huge {
 		os.Truncate(filepath.Join(*out, "answers.jsonl"), 257<<20)
 	}
-	manifest, _ := json.Marshal(map[string]any{"format": 1, "command": args, "build": cmp.Or(os.Getenv(stubBuildEnv), stubBuild),
+	manifest, _ := json.Marshal(map[string]any{"format": 2, "command": args, "build": cmp.Or(os.Getenv(stubBuildEnv), stubBuild),
 		"shard": i, "of": n, "complete": true, "answers": len(answers), "sha256": "sha256:" + hex.EncodeToString(sum[:]),
 		"found": []string{fmt.Sprintf("way \x1b[31m%d", i%3)}})
 	if err := os.WriteFile(filepath.Join(*out, "shard.json"), manifest, 0o666); err != nil {

@@ -96,7 +96,7 @@ func shard(t *testing.T, change func(map[string]any)) (dir string) {
 	dir = t.TempDir()
 	answers := "{}\n{}\n{}\n"
 	sum := sha256.Sum256([]byte(answers))
-	m := map[string]any{"format": 1, "command": []string{"explore"}, "build": "b", "shard": 2, "of": 3, "complete": true, "answers": 3, "sha256": "sha256:" + hex.EncodeToString(sum[:])}
+	m := map[string]any{"format": 2, "command": []string{"explore"}, "build": "b", "shard": 2, "of": 3, "complete": true, "answers": 3, "sha256": "sha256:" + hex.EncodeToString(sum[:])}
 	if change != nil {
 		change(m)
 	}
@@ -117,7 +117,7 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		"good":       {nil, ""},
-		"format":     {func(m map[string]any) { m["format"] = 2 }, "the format must be 1, and is 2"},
+		"format":     {func(m map[string]any) { m["format"] = 1 }, "the format must be 2, and is 1"},
 		"build":      {func(m map[string]any) { m["build"] = "c" }, "it was carried out by another build: c instead of b"},
 		"shard":      {func(m map[string]any) { m["shard"] = 1 }, "shard.json is of shard 1/3, and must be of shard 2/3"},
 		"incomplete": {func(m map[string]any) { m["complete"] = false }, "shard 2/3 is incomplete"},
