@@ -22,6 +22,8 @@ type lock struct {
 	in   *wasm.Instance
 	file string
 	err  error
+
+	newest map[string]*lease // by name
 }
 
 // start starts the program, and returns when it waits for the first time.
@@ -35,7 +37,7 @@ func start(env clients.Env, program *wasm.Module, file string) *lock {
 	case <-m.idle:
 	case <-in.Ended():
 	}
-	return &lock{machine: m, in: in, file: file}
+	return &lock{machine: m, in: in, file: file, newest: map[string]*lease{}}
 }
 
 // Err says what the program did that no lock may do: it ended before its client, or broke the protocol.
@@ -124,6 +126,7 @@ func (l *lock) Acquire(ctx context.Context, name string, ttl time.Duration) (cli
 	if err != nil {
 		return nil, l.nonsense(request, word, rest, err.Error())
 	}
+	l.newest[name] = e
 	if fence != nil {
 		return &fencedLease{e, *fence}, nil
 	}
@@ -190,7 +193,14 @@ func (l *lease) ends(rest string) (fence *int64, err error) {
 
 func (l *lease) Until() time.Time { return l.until }
 
+// errReplaced is the error for a lease after which the program has given another one. A request names only the lock, so it would be about the
+// newer lease.
+var errReplaced = fmt.Errorf("%w: the client has got another lease with this name", clients.ErrNotHeld)
+
 func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
+	if l.lock.newest[l.name] != l {
+		return errReplaced
+	}
 	request := fmt.Sprintf("extend %s %d", l.name, ttl.Milliseconds())
 	asked := sim.HarnessClock(l.lock.env.Clock).Now()
 	word, rest, err := l.lock.ask(ctx, request)
@@ -217,6 +227,9 @@ func (l *lease) Extend(ctx context.Context, ttl time.Duration) error {
 }
 
 func (l *lease) Release(ctx context.Context) error {
+	if l.lock.newest[l.name] != l {
+		return errReplaced
+	}
 	request := "release " + l.name
 	word, rest, err := l.lock.ask(ctx, request)
 	switch {

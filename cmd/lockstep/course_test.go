@@ -132,7 +132,7 @@ func TestBrowserLab(t *testing.T) {
 		for _, shows := range q.Shows {
 			b.script(`
 				const [run, quantity, value] = %q.split(" ");
-				[...document.querySelectorAll("#runs label")].find((l) => l.textContent === run).querySelector("input").click();
+				[...document.querySelectorAll("#runs label")].find((l) => l.querySelector("small").textContent === run).querySelector("input").click();
 				for (const back of document.querySelectorAll(".quantity button:not([hidden])")) back.click();
 				const vary = JSON.parse(document.getElementById("menu").textContent).claims.find((c) => c.id === %q).runs.find((r) => r.name === run).vary[quantity - 1];
 				const slider = document.querySelectorAll("input[type=range]")[quantity - 1];

@@ -77,11 +77,28 @@ static int compare_and_delete(char reply[256], const char *name, const char *tok
 #endif
 }
 
-static char token[33]; // of the lease
+// The newest token for each name.
+static struct {
+	char name[128], token[33];
+} leases[64];
+
+// token_of returns where the token for a name is, or NULL if there is no room for another name.
+static char *token_of(const char *name) {
+	for (size_t i = 0; i < sizeof leases / sizeof leases[0]; i++) {
+		if (!leases[i].name[0]) strcpy(leases[i].name, name);
+		if (strcmp(leases[i].name, name) == 0) return leases[i].token;
+	}
+	return NULL;
+}
 
 static void acquire(const char *name, const char *ttl) {
 	unsigned char random[16];
 	char reply[256], fresh[33]; // a client that is refused may hold the lock, and keeps the token of that lease
+	char *token = token_of(name);
+	if (!token) {
+		printf("error too many names\n");
+		return;
+	}
 	int64_t end = now() + strtoll(ttl, NULL, 10) * 1000000; // read before the request: the node starts to count later
 	getentropy(random, sizeof random);
 	for (int i = 0; i < 16; i++) sprintf(fresh + 2 * i, "%02x", random[i]);
@@ -101,8 +118,9 @@ static void acquire(const char *name, const char *ttl) {
 }
 
 static void release(const char *name) {
-	char reply[256];
-	if (!compare_and_delete(reply, name, token)) printf("error no reply\n");
+	char reply[256], *token = token_of(name);
+	if (!token) printf("refused\n");
+	else if (!compare_and_delete(reply, name, token)) printf("error no reply\n");
 	else if (strcmp(reply, ":1") == 0) printf("ok\n");
 	else if (strcmp(reply, ":0") == 0) printf("refused\n");
 	else printf("error %s\n", reply);
