@@ -256,8 +256,8 @@ func (w *Worker) Release(ctx context.Context) {
 	}
 }
 
-// ReleaseOldest releases the oldest lease that the client has not released. That may be one that is over, as in a handler that took longer
-// than its lease while the next one in the same process got the lock. Further steps are about the lease that they were about before.
+// ReleaseOldest releases the oldest lease that the client has neither released nor dropped. It may be over: a handler took longer than its
+// lease, and meanwhile the next handler in the same process got the lock. Further steps are about the lease that they were about before.
 func (w *Worker) ReleaseOldest(ctx context.Context) {
 	of := &w.older
 	if len(w.others) > 0 && (len(w.older) == 0 || w.others[0].since.Before(w.older[0].since)) {

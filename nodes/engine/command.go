@@ -262,10 +262,15 @@ func unsimulatedName(word string) string {
 	return ""
 }
 
+// notSimulated is the error for a command, or a form of it, that redis-server has and nodes do not.
+func notSimulated(name string) string {
+	return "ERR " + name + " is a command of redis-server that Lockstep does not simulate"
+}
+
 // UnknownCommand returns the error for a command that is not in the table.
 func UnknownCommand(args []string) string {
 	if name := unsimulatedName(args[0]); name != "" {
-		return "ERR " + name + " is a command of redis-server that Lockstep does not simulate"
+		return notSimulated(name)
 	}
 	var with strings.Builder
 	for _, a := range args[1:] {

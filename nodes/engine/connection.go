@@ -128,7 +128,7 @@ func runQuit(r *Redis, s *Session, _ *command, _ []string) {
 // shards_answers.go in package nodes.
 func runCluster(r *Redis, _ *Session, _ *command, args []string) {
 	if r.clustered {
-		r.out.Fail("ERR CLUSTER " + strings.ToUpper(args[1]) + " is a command of redis-server that Lockstep does not simulate")
+		r.out.Fail(notSimulated("CLUSTER " + strings.ToUpper(args[1])))
 		return
 	}
 	r.out.Fail("ERR This instance has cluster support disabled")

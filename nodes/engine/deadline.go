@@ -91,7 +91,7 @@ func runSet(r *Redis, s *Session, c *command, args []string) {
 			if r.refused != nil {
 				r.refused(r.by, form)
 			}
-			r.out.Fail("ERR " + form + " is a command of redis-server that Lockstep does not simulate")
+			r.out.Fail(notSimulated(form))
 			return
 		}
 		r.out.Fail(syntax)

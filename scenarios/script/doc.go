@@ -139,8 +139,8 @@
 //	                      apply to a lock that extends only by the TTL with which it acquired (clients.ErrFixedTTL)
 //	release               give the newest lease back, whether or not it still holds
 //	release cancelled     the same, with a context that is cancelled already
-//	release oldest        give the oldest lease back that the client has not released, also one that is over, or after which
-//	                      it got another one of the same lock
+//	release oldest        give the oldest lease back that the client has neither released nor dropped, even if it is over,
+//	                      or if the client has got another one of the same lock since
 //	write VALUE           write one word to the resource, under the newest lease
 //	write VALUE blind     the same, regardless of the mark of a check-and-set resource
 //	read                  read the resource

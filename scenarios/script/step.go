@@ -29,8 +29,8 @@ type Acquire struct {
 }
 
 // Release gives back the newest lease of the client, even if it no longer holds. If Cancelled is set, its context is done: as in
-// a handler whose client has gone away, and which releases with the context of the request. If Oldest is set, it is the oldest lease that the
-// client has not released instead, also one that is over, or after which the client got another one of the same lock.
+// a handler whose client has gone away, and which releases with the context of the request. If Oldest is set, it is instead the oldest lease
+// that the client has neither released nor dropped, even if it is over, or if the client has got another one of the same lock since.
 type Release struct {
 	Cancelled bool
 	Oldest    bool

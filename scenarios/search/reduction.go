@@ -452,7 +452,7 @@ func disciplined(s *script.Scenario) bool {
 			case script.Acquire:
 				asked, entered, read, slept, lasts = true, false, false, 0, r.TTL
 			case script.Release:
-				asked = false
+				asked = asked && step.Oldest // it may have a newer lease
 			case script.Enter:
 				entered = true
 			case script.Read:
