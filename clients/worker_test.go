@@ -326,6 +326,31 @@ func TestAcquireWithin(t *testing.T) {
 	}
 }
 
+// The oldest lease is released first, whether the client got another one of the same lock or of another lock after it. The newest lease is
+// the last.
+func TestReleaseOldest(t *testing.T) {
+	_, build := scripted(result{lease: paper{}})
+	r := work(t, 1, build, func(l *labour) {
+		for _, name := range []string{"a", "b", "b", "a"} {
+			l.Use(name)
+			l.Acquire(l.ctx, 0, 0, 0)
+			l.Sleep(l.ctx, time.Second)
+		}
+		for range 5 {
+			l.ReleaseOldest(l.ctx)
+		}
+	})
+	var released []string
+	for _, e := range r.operations("c1") {
+		if e.Op == history.Release && e.Kind == history.Invoke {
+			released = append(released, e.Lock)
+		}
+	}
+	if want := []string{"a", "b", "b", "a"}; !slices.Equal(released, want) {
+		t.Errorf("released %v, want %v", released, want)
+	}
+}
+
 // Tries end with success, whatever failed before, and when the context is over.
 func TestAcquireWithinEnds(t *testing.T) {
 	lock, build := scripted(
