@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"lockstep/scenarios/play"
@@ -85,6 +86,7 @@ func (e *exploration) explainSmallest(t testing.TB, a *attempt, f failure) {
 }
 
 // smallest returns the scenario with the smallest run that fails in the same way as an attempt, or, with an error, that of the attempt.
+// References that do not fail under the plan of the attempt do not fail in that run either.
 func (e *exploration) smallest(t testing.TB, a *attempt, f failure) (*script.Scenario, error) {
 	found := search.Found{Trial: search.Trial{Plan: a.plan, Seed: a.seed}, Failing: f.Failing}
 	ctx := t.Context()
@@ -93,9 +95,12 @@ func (e *exploration) smallest(t testing.TB, a *attempt, f failure) (*script.Sce
 		defer cancel()
 		ctx = limited
 	}
-	c, err := a.of.search(a.seed).Shrink(ctx, found)
+	c, err := a.of.search(a.seed).Shrink(ctx, found, a.of.references...)
 	if err != nil {
 		return a.page(), err
+	}
+	if c.Excused > 0 {
+		e.print(t, "%s", c.Chance(strings.Join(e.like, " and ")))
 	}
 	return c.Scenario, nil
 }

@@ -51,8 +51,8 @@ type counterexample struct {
 	Scenario      string                `json:"scenario,omitempty"` // the smallest one, as the text of a scenario file
 	File          string                `json:"file,omitempty"`     // where it was saved
 	Token         string                `json:"token,omitempty"`
-	// Spared says that the reference violates the same in Scenario, though not under Plan.
-	Spared bool `json:"spared,omitempty"`
+	// Excused is how many smaller runs were rejected because the reference violates the same property in them.
+	Excused int `json:"excused,omitempty"`
 }
 
 func (r *explored) head() {
@@ -217,8 +217,8 @@ func example(f search.Found) counterexample {
 	return counterexample{Failing: f.Failing, Broke: f.Broke, Perturbations: len(f.Plan), Plan: f.Plan, Seed: f.Seed}
 }
 
-// tell shrinks and prints a failure, and saves it if --out is given. After an interruption there is no time for shrinking. Of a
-// failure that the reference does not share, it also says whether the reference fails in the smallest run.
+// tell shrinks and prints a failure, and saves it if --out is given. After an interruption there is no time for shrinking. The
+// smallest run of a failure that the reference does not share is one in which the reference does not fail.
 func (r *explored) tell(ctx context.Context, f search.Found, worse bool) (c counterexample, err error) {
 	c = example(f)
 	switch {
@@ -229,12 +229,14 @@ func (r *explored) tell(ctx context.Context, f search.Found, worse bool) (c coun
 		err = r.tellPlan(ctx, &c, f)
 		return c, err
 	}
-	small, fails := r.search.Shrink(ctx, f)
-	if fails == nil {
-		c.Token, fails = small.Scenario.Token()
+	var references []*search.Reference
+	if worse && r.search.Reference != nil {
+		references = append(references, r.search.Reference)
 	}
-	if ref := r.search.Reference; fails == nil && worse && ref != nil {
-		c.Spared, fails = ref.ViolatesIn(ctx, small)
+	small, fails := r.search.Shrink(ctx, f, references...)
+	if fails == nil {
+		c.Excused = small.Excused
+		c.Token, fails = small.Scenario.Token()
 	}
 	if fails == nil {
 		err = r.tellSmall(ctx, &c, small)
@@ -261,8 +263,8 @@ func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *sear
 	if r.flags.verbose {
 		fmt.Fprintf(r.w, "\n%s", small.Scenario.Runs[0].Golden)
 	}
-	if c.Spared {
-		printWrapped(r.w, r.reference()+" violates the same in this run; it survived the original plan only by chance")
+	if c.Excused > 0 {
+		printWrapped(r.w, small.Chance(r.reference()))
 	}
 	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", operand(cmp.Or(c.File, c.Token)))
 	return kept

@@ -28,6 +28,9 @@ type Counterexample struct {
 	Scenario *script.Scenario // with one run
 	Runs     int              // how many runs were needed to reduce it
 	Complete bool             // false if there was no time to reduce it fully
+	// Excused is how many smaller runs were rejected because a reference violates the same property in them. If there are any, the
+	// reference may keep it in this run only by chance.
+	Excused int
 }
 
 // counterexampleText is a counterexample as JSON.
@@ -37,11 +40,12 @@ type counterexampleText struct {
 	Page     string       `json:"page"`
 	Runs     int          `json:"runs"`
 	Complete bool         `json:"complete"`
+	Excused  int          `json:"excused,omitempty"`
 }
 
 // MarshalJSON writes the page as its file.
 func (c *Counterexample) MarshalJSON() ([]byte, error) {
-	return json.Marshal(counterexampleText{c.Failing, c.Scenario.File, c.Scenario.String(), c.Runs, c.Complete})
+	return json.Marshal(counterexampleText{c.Failing, c.Scenario.File, c.Scenario.String(), c.Runs, c.Complete, c.Excused})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -51,7 +55,7 @@ func (c *Counterexample) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	page, err := script.Parse(t.File, []byte(t.Page))
-	*c = Counterexample{t.Failing, page, t.Runs, t.Complete}
+	*c = Counterexample{t.Failing, page, t.Runs, t.Complete, t.Excused}
 	return err
 }
 
@@ -65,6 +69,15 @@ func (c *Counterexample) Save(ctx context.Context, dir string) (file string, err
 	}
 	file = filepath.Join(dir, c.Scenario.File)
 	return file, files.Write(ctx, file, []byte(c.Scenario.String()))
+}
+
+// Chance says that the references, which are named, may keep the property only by chance. It is for a counterexample with Excused runs.
+func (c *Counterexample) Chance(references string) string {
+	fail := "1 smaller run fails"
+	if c.Excused > 1 {
+		fail = fmt.Sprintf("%d smaller runs fail", c.Excused)
+	}
+	return fmt.Sprintf("%s with %s, too, which may survive this one only by chance", fail, references)
 }
 
 // Story describes what everybody does in the run, and why it goes wrong.
@@ -90,7 +103,7 @@ func (s *shrinker) counterexample() (*Counterexample, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the page of the smallest run cannot be read: %w", err)
 	}
-	return &Counterexample{Failing: s.Failing, Scenario: checked, Runs: s.played, Complete: s.complete}, nil
+	return &Counterexample{Failing: s.Failing, Scenario: checked, Runs: s.played, Complete: s.complete, Excused: s.excused}, nil
 }
 
 // foundName returns the name of the file for a page with one run.

@@ -13,6 +13,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/clients/libraries"
+	"lockstep/clients/sound"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/wasm"
@@ -20,13 +21,13 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "renew the counterexamples in testdata/found, and a table in docs/exploring.md")
 
-// findLock returns a lock of the literature, a library, or a broken lock.
+// findLock returns a lock of the literature, a library, a broken lock, or a sound one.
 func findLock(t testing.TB, name string) clients.New {
 	t.Helper()
 	if l, err := libraries.Find(name); err == nil {
 		return l.New
 	}
-	build, err := clients.FindIn(slices.Concat(lacking.All(), clients.Locks()), name)
+	build, err := clients.FindIn(slices.Concat(lacking.All(), clients.Locks(), sound.Locks()), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,17 +91,6 @@ func (r *Reference) Shares(ctx context.Context, f play.Failing, plan []Perturbat
 	return r.documented(f, plan)
 }
 
-// ViolatesIn reports whether the reference violates the same in the smallest run to which a violation was reduced. If it does,
-// but not under the plan as it was found, it survived that plan only by chance.
-func (r *Reference) ViolatesIn(ctx context.Context, c *Counterexample) (bool, error) {
-	run := c.Scenario.Runs[0]
-	o, err := r.search.outcome(ctx, play.Case{Scenario: c.Scenario, Run: run.With(r.Lock), Seed: cmp.Or(run.Seed, 1), New: r.search.New}, 1)
-	if err != nil {
-		return false, err
-	}
-	return slices.Contains(o.Failing(), c.Failing), nil
-}
-
 // usually reports whether the reference is known to violate the same under a plan with one perturbation of a kind that the plan has.
 func (r *Reference) usually(f play.Failing, plan []Perturbation) bool {
 	return slices.ContainsFunc(plan, func(p Perturbation) bool { return slices.Contains(r.usual[p.Kind], f) })

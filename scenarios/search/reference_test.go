@@ -6,22 +6,16 @@ import (
 	"testing"
 
 	"lockstep/checker"
-	"lockstep/clients"
-	lacking "lockstep/clients/broken"
-	"lockstep/clients/sound"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
-// compared returns a search that compares a lock with a reference. The lock may be a broken one or a sound one.
+// compared returns a search that compares a lock with a reference. The lock is one that [findLock] finds.
 func compared(t *testing.T, lock, reference string, shape Shape, kinds ...script.Kind) *Search {
 	t.Helper()
-	build, err := clients.FindIn(slices.Concat(clients.Locks(), lacking.All(), sound.Locks()), lock)
-	if err != nil {
-		t.Fatal(err)
-	}
 	shape.Lock = reference
-	s := &Search{Calm: calmShape(t, shape), Lock: lock, New: build, Kinds: kinds}
+	s := &Search{Calm: calmShape(t, shape), Lock: lock, New: findLock(t, lock), Kinds: kinds}
+	var err error
 	if s.Reference, err = s.Against(reference); err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +121,35 @@ func TestReferenceUnderTwoFaults(t *testing.T) {
 	}
 	if err := s.Reference.Survey(t.Context()); err != nil || slices.Contains(s.Reference.usual[script.Emptying], emptied) {
 		t.Errorf("one node without its keys is enough: %v, %v", s.Reference.usual, err)
+	}
+}
+
+// A plan that the reference survives by chance is reduced to a run that it survives, too: otherwise the run would say nothing against the lock.
+func TestReductionSparesTheReference(t *testing.T) {
+	s := compared(t, "redislock", "single", Shape{})
+	s.Seed, s.First = 2278, true
+	r, err := s.Random(t.Context(), Portfolio, 10, 0)
+	if err != nil || len(r.Found) != 1 {
+		t.Fatalf("found %v, %v", r.Found, err)
+	}
+	for _, test := range []struct {
+		references []*Reference
+		violated   bool
+	}{{nil, true}, {[]*Reference{s.Reference}, false}} {
+		c, err := s.Shrink(t.Context(), r.Found[0], test.references...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lock, violated := range map[string]bool{"redislock": true, "single": test.violated} {
+			run := c.Scenario.Runs[0]
+			o := simulated(t, c.Scenario, run.With(lock), max(run.Seed, 1))
+			if slices.Contains(o.Failing(), c.Failing) != violated {
+				t.Errorf("reduced beside %d references: %s violates %v", len(test.references), lock, o.Failing())
+			}
+		}
+		if !c.Complete || c.Excused > 0 == test.violated {
+			t.Errorf("reduced beside %d references: complete %t, %d runs excused", len(test.references), c.Complete, c.Excused)
+		}
 	}
 }
 

@@ -289,11 +289,16 @@ func (s *Search) Page(f Found) *script.Scenario {
 	return page
 }
 
-// Shrink makes a worker find the smallest scenario that violates the same property for the same reason.
-func (s *Search) Shrink(ctx context.Context, f Found) (*Counterexample, error) {
+// Shrink makes a worker find the smallest scenario that violates the same property for the same reason. References that keep the
+// property under the plan keep it in that scenario, too.
+func (s *Search) Shrink(ctx context.Context, f Found, references ...*Reference) (*Counterexample, error) {
 	one := *s
 	one.Seed = f.Seed
-	y, err := one.send(ctx, &Task{Shrink: &shrinking{Plan: f.Plan, Failing: f.Failing}})
+	task := &shrinking{Plan: f.Plan, Failing: f.Failing}
+	for _, r := range references {
+		task.References = append(task.References, r.Lock)
+	}
+	y, err := one.send(ctx, &Task{Shrink: task})
 	switch {
 	case err != nil:
 		return nil, err

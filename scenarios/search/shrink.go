@@ -8,16 +8,22 @@ import (
 	"strconv"
 	"strings"
 
+	"lockstep/checker"
+	"lockstep/clients"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 )
 
 // A shrinking reduces a run that violates a property as far as it can while the run violates the same property for the same
-// reason. Fewer faults come first; then fewer clients, servers and steps; then fewer words and rounder numbers.
+// reason, and the references still keep it. Fewer faults come first; then fewer clients, servers and steps; then fewer words and
+// rounder numbers.
 type shrinking struct {
 	Plan    []Perturbation `json:"plan"` // of the calm run
 	Failing play.Failing   `json:"failing"`
-	Runs    int            `json:"runs,omitempty"` // the most runs that it may play; default shrinkingRuns
+	// References are the names of the locks that the lock was compared with. One that violates the property under the plan itself
+	// does not count.
+	References []string `json:"references,omitempty"`
+	Runs       int      `json:"runs,omitempty"` // the most runs that it may play; default shrinkingRuns
 }
 
 // shrinkingRuns is many times what shrinking usually needs.
@@ -59,6 +65,8 @@ type shrinker struct {
 	lock        string           // the lock in its place
 	disciplined bool             // the clients of the calm run are disciplined, so those of smaller runs must be too
 	played      int              // how many runs were played
+	references  []reference      // those that keep the property under the plan
+	excused     int              // how many smaller pages were rejected because a reference violates the property there
 	seen        map[string]bool  // the pages that were tried
 	due         map[string]bool  // for pages without faults: whether they do not violate the property
 	complete    bool             // all candidates were tried
@@ -70,6 +78,12 @@ type shrinker struct {
 	beside  int // what else it violates
 
 	last *play.Outcome // the outcome of the last run
+}
+
+// A reference is a lock with which the one under test is compared, as a worker plays it.
+type reference struct {
+	lock  string
+	build clients.New
 }
 
 // newShrinker plays the run of the plan itself, of which all others are parts.
@@ -89,6 +103,15 @@ func newShrinker(ctx context.Context, x *explorer, sh shrinking, seed uint64) (*
 		return nil, s.refusal()
 	}
 	s.disciplined = disciplined(s.calm)
+	for _, lock := range sh.References {
+		build, err := clients.Find(lock)
+		if err != nil {
+			return nil, err
+		}
+		if r := (reference{lock, build}); !s.violates(r, s.page) {
+			s.references = append(s.references, r)
+		}
+	}
 	return s, nil
 }
 
@@ -165,7 +188,7 @@ func (s *shrinker) attempt(page *script.Scenario) bool {
 		case !slices.Contains(all, s.Failing):
 			return false
 		case len(o.Result.Unmet) == 0:
-			if order == 0 && len(all)-1 >= s.beside || !s.dueToFaults(page) {
+			if order == 0 && len(all)-1 >= s.beside || !s.dueToFaults(page) || s.excuses(page) {
 				return false
 			}
 			s.page, s.outcome, s.size, s.beside = page, o, sizeOf(page), len(all)-1
@@ -195,6 +218,26 @@ func (s *shrinker) dueToFaults(page *script.Scenario) bool {
 		s.due[text] = due
 	}
 	return due
+}
+
+// excuses reports whether a reference violates the property in the run of a page, so that the run says nothing against the lock.
+func (s *shrinker) excuses(page *script.Scenario) bool {
+	excused := slices.ContainsFunc(s.references, func(r reference) bool { return s.violates(r, page) })
+	if excused {
+		s.excused++
+	}
+	return excused
+}
+
+// violates reports whether a reference violates the property in the run of a page, for whatever reason.
+func (s *shrinker) violates(r reference, page *script.Scenario) bool {
+	s.played++
+	s.x.played++
+	run := page.Runs[0].With(r.lock)
+	run.Guests = false
+	played := *page
+	played.Runs = []script.Section{run}
+	return s.x.play(&played, run, r.build, cmp.Or(run.Seed, 1)).Result.Status(s.Failing.Property) == checker.Violated
 }
 
 // compare compares the size of a page with that of the smallest.
