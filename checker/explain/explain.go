@@ -60,6 +60,7 @@ type said struct {
 	Sentence
 	weight weight
 	route  *route // if it is about faults on links
+	drift  *drift // if it is about clocks that drift
 }
 
 // The weight of a sentence decides which sentences are left out if there are too many.
@@ -283,6 +284,20 @@ func (n *narrator) during(i int) int {
 		}
 	}
 	return -1
+}
+
+// amid says in which operation the client of change i sent its request, and returns the invocation; nothing and -1 if it was in none.
+func (n *narrator) amid(i int) (text string, in int) {
+	in = n.during(i)
+	switch e := n.event(in); e.Op {
+	case history.Acquire:
+		return ", in an acquire", in
+	case history.Release:
+		return ", in the release of " + e.Lease, in
+	case history.Extend:
+		return ", in the extension of " + e.Lease, in
+	}
+	return "", -1
 }
 
 // outcome returns the outcome of the operation that event i invoked, or -1.

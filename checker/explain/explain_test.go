@@ -1223,7 +1223,7 @@ func TestExplain(t *testing.T) {
 			1.004   n3 set c2#1
 			1.006   c2 ok acquire c2#1 until=11`,
 			want: `
-			c1 itself deleted the key of c1#1 on n1 at 0.100s.
+			c1 itself deleted the key of c1#1 on n1 at 0.100s, in an acquire.
 			c1 was granted c1#1 on n2 (and on n1, where its key was gone by then) at 0.300s, valid until 10.000s by its own clock.
 			c2 was granted c2#1 on n1 n3 at 1.004s, valid until 11.000s by its own clock: n1 no longer had the key of the older lease, and n3 never had it.
 			c1 did not know this: by its own clock c1#1 was valid until 10.000s.

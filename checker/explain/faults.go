@@ -39,6 +39,8 @@ func (n *narrator) fault(w weight, i int) {
 		}
 	case history.Cut, history.Hold, history.Delay:
 		n.link(w, i, f)
+	case history.Drift:
+		n.drifted(w, i, f)
 	default:
 		n.say(w, i, nil, "%s.", n.deed(i))
 	}
@@ -101,13 +103,7 @@ func (n *narrator) deed(i int) string {
 	case history.Jump:
 		return fmt.Sprintf("The wall clock of %s jumped %s%s", process, course(f.By), at)
 	case history.Drift:
-		switch {
-		case f.PPM > 0:
-			return fmt.Sprintf("From %s on the clocks of %s ran fast by %d ppm", history.Seconds(e.At), process, f.PPM)
-		case f.PPM < 0:
-			return fmt.Sprintf("From %s on the clocks of %s ran slow by %d ppm", history.Seconds(e.At), process, -f.PPM)
-		}
-		return fmt.Sprintf("From %s on the clocks of %s ran at the right rate", history.Seconds(e.At), process)
+		return drift{history.Seconds(e.At), f.PPM, []string{process}}.text()
 	case history.Slew:
 		return fmt.Sprintf("From %s on the wall clock of %s was slewed %s, over %s", history.Seconds(e.At), process, course(f.By), history.FormatDuration(f.Over))
 	case history.Promote:
@@ -131,6 +127,42 @@ func (n *narrator) deed(i int) string {
 		return fmt.Sprintf("From %s on the clocks of %s were off by %+d ppm", history.Seconds(e.At), process, e.PPM)
 	}
 	return fmt.Sprintf("%s was hit by the fault %q%s", process, e.Op, at)
+}
+
+// A drift is what happened to the clocks of some processes at the same time.
+type drift struct {
+	at        string
+	ppm       int64
+	processes []string
+}
+
+func (d drift) text() string {
+	rate := "ran at the right rate"
+	switch {
+	case d.ppm > 0:
+		rate = fmt.Sprintf("ran fast by %d ppm", d.ppm)
+	case d.ppm < 0:
+		rate = fmt.Sprintf("ran slow by %d ppm", -d.ppm)
+	}
+	return fmt.Sprintf("From %s on the clocks of %s %s", d.at, strings.Join(d.processes, " "), rate)
+}
+
+// drifted tells of a drift, together with those of other processes at the same time and of the same size.
+func (n *narrator) drifted(w weight, i int, f history.Drift) {
+	d := &drift{n.time(i), f.PPM, []string{the(n.event(i).Process)}}
+	for k := range n.story {
+		if s := &n.story[k]; s.drift != nil && s.drift.at == d.at && s.drift.ppm == d.ppm {
+			s.drift.processes = append(s.drift.processes, d.processes...)
+			slices.Sort(s.drift.processes)
+			s.Text, s.weight = s.drift.text()+".", max(s.weight, w)
+			s.Events = append(s.Events[:1:1], sorted(append(s.Events[1:], i)...)...)
+			return
+		}
+	}
+	n.say(w, i, nil, "%s.", d.text())
+	if last := len(n.story) - 1; n.story[last].Text == d.text()+"." {
+		n.story[last].drift = d
+	}
 }
 
 func course(d time.Duration) string {

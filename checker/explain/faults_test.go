@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 
 	"lockstep/checker"
@@ -66,4 +67,20 @@ func TestClientClocks(t *testing.T) {
 		n.fault(step, 0)
 		n.clientClocks(&n.f.Holds[0], &n.f.Holds[1])
 	}), "The wall clock of n1 jumped forward by 20s at 0.000s.")
+}
+
+// Clocks that begin to drift at the same time, by as much, share a sentence.
+func TestDrifts(t *testing.T) {
+	const (
+		slow = " fault drift drift_n_-500ppm ppm=-500\n"
+		fast = " fault drift drift_n_+500ppm ppm=500\n"
+	)
+	drift := func(at, process, by string) string {
+		return at + " " + process + strings.ReplaceAll(by, "_n_", "_"+process+"_")
+	}
+	told(t, "three alike, and two others", narrate(t, drift("1", "n3", slow)+drift("1", "n1", slow)+drift("1", "n2", fast)+drift("2", "n4", slow)+drift("2", "n5", slow), func(n *narrator) {
+		for i := range n.f.Events {
+			n.fault(step, i)
+		}
+	}), "From 1.000s on the clocks of n1 n3 ran slow by 500 ppm.\nFrom 1.000s on the clocks of n2 ran fast by 500 ppm.\nFrom 2.000s on the clocks of n4 n5 ran slow by 500 ppm.")
 }

@@ -187,26 +187,54 @@ func (n *narrator) renewals(l *facts.Lease, i int) {
 	if len(events) > 1 {
 		text = fmt.Sprintf("%s extended %s %d times, the last time at %s", l.Client, l.Label, len(events), n.time(last))
 	}
+	n.anew(l, last)
 	few, by := n.unchanged(l, last)
 	n.say(detail, last, by, "%s, until %s by its own clock%s.", text, history.Seconds(n.event(last).Until), few)
 }
 
+// anew says that a client had set the key of a lease again by event i, after the key was gone.
+func (n *narrator) anew(l *facts.Lease, i int) {
+	for _, k := range n.f.Lives {
+		if k.Label != l.Label || k.From < l.ReturnEvent || k.From > i || n.event(k.From).By != l.Client || n.event(k.From).Op != history.Set {
+			continue
+		}
+		if old := n.predecessor(l.Label, k); old != nil && n.event(old.To).By != l.Client {
+			n.say(step, k.From, []int{old.To}, "%s set the key of %s on %s again at %s, though it had been gone since %s.",
+				l.Client, l.Label, k.Node, n.time(k.From), n.time(old.To))
+		}
+	}
+}
+
 // unchanged says that fewer nodes than a majority moved the deadline of the key of a lease by the extension, or renewal, that ended at
-// event i. It also returns the events by which they did.
+// event i; or that its client overwrote the keys of others. It also returns the events that show it.
 func (n *narrator) unchanged(l *facts.Lease, i int) (few string, by []int) {
 	from := n.doing(l.Client, i)
 	if n.event(i).Op == history.Renew {
 		from = n.validity(l, i)
 	}
-	var moved []string
+	var moved, taken, owners []string
+	var over []int
 	for j := from + 1; j < i; j++ {
 		e := n.event(j)
 		set := e.Lease == l.Label && (e.Op == history.Set || e.Op == history.Over)
+		if set && e.Op == history.Over && history.Client(e.Owner) != l.Client && n.nodes([]string{e.Process}) > 0 {
+			taken, over = append(taken, e.Process), append(over, j)
+			if !slices.Contains(owners, e.Owner) {
+				owners = append(owners, e.Owner)
+			}
+		}
 		if (set || e.Owner == l.Label && e.Op == history.Retime) && n.nodes([]string{e.Process}) > 0 && !slices.Contains(moved, e.Process) {
 			moved, by = append(moved, e.Process), append(by, j)
 		}
 	}
 	switch {
+	case len(over) > 0:
+		slices.Sort(taken)
+		key := "key"
+		if len(over) > 1 {
+			key = "keys"
+		}
+		return fmt.Sprintf(", by overwriting the %s of %s on %s", key, history.List(owners), strings.Join(slices.Compact(taken), " ")), over
 	case from < 0 || len(n.f.LivesOf[l.Label]) == 0 || n.nodes(moved) >= n.f.Meta.Quorum():
 		return "", nil
 	case len(moved) == 0:

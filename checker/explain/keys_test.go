@@ -16,7 +16,11 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 	const (
 		c1  = "0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=10.004\n0.006 c1 ok acquire c1#1 until=10\n"
 		end = "6 c2 invoke acquire\n6.004 n1 set c2#1 key=lock until=16.004\n6.006 c2 ok acquire c2#1 until=16\n"
+
+		later = "11 c2 invoke acquire\n11.004 n1 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n"
+		write = "12 c1 invoke write A c1#1\n12.001 resource accept A c1#1 sent=12\n"
 	)
+	renews := strings.Replace(c1, "until=10\n", "until=10 renews\n", 1)
 	for _, c := range []struct {
 		name, story string
 		property    checker.Property
@@ -78,6 +82,27 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			checker.NoLostVote, "c1 shortened the life of its own key of c1#1 on n1 at 1.004s, to a TTL of 20ms."},
 		{"a key that was shortened without an answer", c1 + "1 c1 invoke extend c1#1 ttl=3\n1.004 n1 retime c1#1 key=lock until=4.004\n1.006 c1 fail extend c1#1 ttl=3",
 			checker.NoLostVote, "c1 shortened the life of its own key of c1#1 on n1 at 1.004s, in the extension by 3s that had begun at 1.000s; it got only an error, and its lock kept the later end of the lease."},
+		{"work under a lease whose end moved by itself", c1 + "10.004 n1 expire c1#1 key=lock\n" + later + "11.9 c1 invoke check c1#1\n11.9 c1 ok check c1#1\n" + write,
+			checker.ResourceExclusion, "c1 checked at 11.900s whether c1#1 was valid, and the lock said that it was: nothing had extended it beyond 10.000s, but its end had moved."},
+		{"work under a lease whose end moved by itself is not the client's fault", c1 + "10.004 n1 expire c1#1 key=lock\n" + later + "11.9 c1 invoke check c1#1\n11.9 c1 ok check c1#1\n" + write,
+			checker.ResourceExclusion, "No broken assumption explains this: the lock itself is at fault."},
+		{"a lease that its lock did not renew", renews + "10.004 n1 expire c1#1 key=lock\n" + later + write,
+			checker.ResourceExclusion, "No assumption was broken: the lock renews leases by itself, but did not renew c1#1 in time. The lock itself is at fault."},
+		{"a lease that its lock could not renew in a pause", renews + "1 c1 fault pause pause_c1\n10.004 n1 expire c1#1 key=lock\n" + later +
+			"11.5 c1 fault resume resume_c1\n11.5 c1 invoke write A c1#1\n11.5 c1 info renew c1#1 until=21.5\n11.501 resource accept A c1#1 sent=11.5\n",
+			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease."},
+		{"an extension by less than was asked for", c1 + "0.1 c1 invoke extend c1#1 ttl=20\n0.104 n1 retime c1#1 key=lock until=10.104\n0.106 c1 ok extend c1#1 until=10.1 ttl=20\n10.104 n1 expire c1#1 key=lock\n" + later + write,
+			checker.ResourceExclusion, "No assumption was broken: the extension at 0.106s succeeded, but c1 did not get the 20s that it asked for. The lock itself is at fault."},
+		{"an extension by what was asked for", c1 + "0.1 c1 invoke extend c1#1\n0.104 n1 retime c1#1 key=lock until=10.104\n0.106 c1 ok extend c1#1 until=10.1\n10.104 n1 expire c1#1 key=lock\n" + later + write,
+			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease in time."},
+		{"an extension that overwrites the key of another", c1 + "10.004 n1 expire c1#1 key=lock\n" + later + "11.5 c1 invoke extend c1#1\n11.504 n1 over c1#1 was=c2#1 key=lock until=21.504\n11.506 c1 ok extend c1#1 until=21.5\n",
+			checker.LeaseExclusion, "c1 extended c1#1 at 11.506s, after it had ended, until 21.500s by its own clock, by overwriting the key of c2#1 on n1."},
+		{"a renewal that sets the key again", c1 + "5 n1 expire c1#1 key=lock\n5.1 n1 set c1#1 key=lock until=15.1 by=c1\n5.2 c1 info renew c1#1 until=15\n6 n1 delete c1#1 key=lock by=c3\n" + strings.ReplaceAll(end, "6.0", "6.5"),
+			checker.LeaseExclusion, "c1 set the key of c1#1 on n1 again at 5.100s, though it had been gone since 5.000s."},
+		{"a key that a refused acquire deletes", c1 + "3 c1 invoke acquire\n3.1 n1 delete c1#1 key=lock by=c1 sent=3.05\n3.2 c1 fail acquire\n" + end,
+			checker.LeaseExclusion, "c1 itself deleted the key of c1#1 on n1 at 3.100s, in an acquire."},
+		{"a key that the release of another lease deletes", c1 + "3 c1 invoke release c1#7\n3.1 n1 delete c1#1 key=lock by=c1 sent=3.05\n3.2 c1 ok release c1#7\n",
+			checker.NoLostVote, "c1 deleted its own key of c1#1 on n1 at 3.100s, in the release of c1#7."},
 	} {
 		h := handmade.History(t, c.story)
 		v := found(h, c.property)

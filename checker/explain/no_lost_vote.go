@@ -34,6 +34,9 @@ func (n *narrator) tellLostVote() {
 		return o.Process == e.Process && o.Key == e.Key && o.By == e.By && (o.Op == history.Set || o.Op == history.Over || o.Op == history.Retime)
 	})
 	how, events := n.byExtension(i)
+	if where, in := n.amid(i); e.Op == history.Delete && how == "" && n.event(in).Op != history.Extend {
+		how, events = where, []int{in}
+	}
 	if e.Departure() < n.event(asked).Departure() {
 		how, events = "", nil
 		what := "set the key, and did not notice that the key belonged to another attempt"

@@ -43,11 +43,7 @@ func (n *narrator) tellWrite() {
 		n.say(step, h.ReturnEvent, by, "%s extended %s at %s, after it had ended, until %s by its own clock%s.",
 			l.Client, l.Label, history.Seconds(h.From), history.Seconds(n.event(h.ReturnEvent).Until), few)
 	}
-	if check := n.before(j, func(o history.Event) bool {
-		return o.Process == l.Client && o.Op == history.Check && o.Kind == history.OK && o.Lease == l.Label
-	}); check >= 0 {
-		n.say(detail, check, nil, "%s checked its clock at %s, and %s was valid.", l.Client, n.time(check), l.Label)
-	}
+	misled := n.checked(l, j)
 
 	before := n.before(i, func(o history.Event) bool { return o.Op == e.Op && o.Process == e.Process })
 	switch last := n.event(before); {
@@ -84,7 +80,28 @@ func (n *narrator) tellWrite() {
 	}); e.Fence != 0 && higher >= 0 && n.f.Meta.Resource == "plain" {
 		n.say(step, i, []int{higher}, "The resource does not compare tokens: it accepted fence %d after fence %d.", e.Fence, n.event(higher).Fence)
 	}
-	n.overworked(l, j)
+	if !misled {
+		n.overworked(l, j)
+	}
+}
+
+// checked says that a client checked its lease before event j, and that it was valid. It reports whether it was so only because the lock had
+// moved the end that it had told before, although nothing had extended the lease.
+func (n *narrator) checked(l *facts.Lease, j int) (moved bool) {
+	check := n.before(j, func(o history.Event) bool {
+		return o.Process == l.Client && o.Op == history.Check && o.Kind == history.OK && o.Lease == l.Label
+	})
+	if check < 0 {
+		return false
+	}
+	believed := n.validity(l, check)
+	if until := n.event(believed).Until; until != history.NoEnd && n.event(check).Clock >= until {
+		n.say(step, check, []int{believed}, "%s checked at %s whether %s was valid, and the lock said that it was: nothing had extended it beyond %s, but its end had moved.",
+			l.Client, n.time(check), l.Label, history.Seconds(until))
+		return true
+	}
+	n.say(detail, check, nil, "%s checked its clock at %s, and %s was valid.", l.Client, n.time(check), l.Label)
+	return false
 }
 
 // overworked makes the last sentence say that a client went on after its lease, if that alone explains the violation.
@@ -93,17 +110,24 @@ func (n *narrator) overworked(l *facts.Lease, j int) {
 		return
 	}
 	believed := n.validity(l, j)
-	if until := n.event(believed).Until; until == history.NoEnd || n.event(j).Clock < until {
+	until := n.event(believed).Until
+	if until == history.NoEnd || n.event(j).Clock < until {
 		return
 	}
-	late := ""
-	if believed > l.ReturnEvent {
-		late = " in time"
+	why, events := l.Client+" worked longer than its lease lasted, and nothing renewed the lease", []int{believed, j}
+	asked := n.doing(l.Client, believed)
+	switch e := n.event(believed); {
+	case n.event(n.f.Lease(l.Label).ReturnEvent).Renews && len(n.paused) == 0:
+		why = "the lock renews leases by itself, but did not renew " + l.Label + " in time. The lock itself is at fault"
+		events = append(events, n.f.Lease(l.Label).ReturnEvent)
+	case e.Op == history.Extend && asked >= 0 && until-n.event(asked).Clock < n.f.TTL(n.event(asked))*9/10:
+		why = fmt.Sprintf("the extension at %s succeeded, but %s did not get the %s that it asked for. The lock itself is at fault",
+			n.time(believed), l.Client, history.FormatDuration(n.f.TTL(n.event(asked))))
+		events = append(events, asked)
+	case believed > l.ReturnEvent:
+		why += " in time"
 	}
-	n.blame = Sentence{
-		Text:   fmt.Sprintf("No assumption was broken: %s worked longer than its lease lasted, and nothing renewed the lease%s.", l.Client, late),
-		Events: []int{believed, j},
-	}
+	n.blame = Sentence{Text: "No assumption was broken: " + why + ".", Events: events}
 }
 
 // wrote tells of the invocation of a write, and what its client could know about its lease by then.

@@ -50,7 +50,9 @@ func (n *narrator) tellStandstill() {
 		n.alone(askers, from, to)
 	}
 	for _, asker := range askers {
-		n.dawdled(asker, from, to)
+		if !n.dawdled(asker, from, to) {
+			n.spurned(asker, from, to)
+		}
 		n.refused(asker, from, to)
 		n.withoutRequest(asker, to)
 		n.unasked(asker, from, to)
@@ -173,11 +175,11 @@ func (n *narrator) lastBefore(i int, f func(history.Event) bool) int {
 }
 
 // dawdled tells of a client that had its keys on a majority of nodes, but whose attempt went on for long after that. Usually the
-// lock waited for the reply of another node.
-func (n *narrator) dawdled(client string, from, to int) {
+// lock waited for the reply of another node. It reports whether there is one.
+func (n *narrator) dawdled(client string, from, to int) bool {
 	in := n.asking(client, from)
 	if in < 0 || in > to || n.f.Meta.Quorum() < 2 {
-		return
+		return false
 	}
 	out := n.outcome(in)
 	end := out
@@ -227,6 +229,43 @@ func (n *narrator) dawdled(client string, from, to int) {
 			text, events = text+"its attempt returned only at "+n.time(out), append(events, out)
 		}
 		n.say(step, last.From, events, "%s.", text)
+		return true
+	}
+	return false
+}
+
+// spurned tells of the first attempt that a client gave up soon although a majority of nodes had its keys, and it had their answers.
+func (n *narrator) spurned(client string, from, to int) {
+	in := n.asking(client, from)
+	if in < 0 || n.f.Meta.Quorum() < 2 {
+		return
+	}
+	for _, last := range n.f.Lives {
+		if last.From < in || last.From > to || n.event(last.From).By != client || n.f.Lease(last.Label) != nil {
+			continue
+		}
+		gaveUp := n.after(last.From, func(e history.Event) bool {
+			return e.Op == history.Delete && e.By == client && e.Owner == last.Label
+		})
+		var keys []facts.Life
+		events := []int{in, gaveUp}
+		for _, k := range n.f.Lives {
+			if k.Label != last.Label || k.From > last.From || k.To < last.From || slices.Contains(processes(keys), k.Node) {
+				continue
+			}
+			answer := n.after(k.From, func(e history.Event) bool {
+				return e.Op == history.Deliver && e.Process == client && e.By == k.Node && e.Sent >= n.event(k.From).At
+			})
+			if answer >= 0 && n.event(answer).At <= n.event(gaveUp).Departure() {
+				keys, events = append(keys, k), append(events, k.From, answer)
+			}
+		}
+		if gaveUp < 0 || n.nodes(processes(keys)) < n.f.Meta.Quorum() || n.long(n.event(gaveUp).Departure()-n.event(in).At) {
+			continue
+		}
+		slices.SortStableFunc(keys, func(a, b facts.Life) int { return strings.Compare(a.Node, b.Node) })
+		n.say(step, last.From, events, "At %s %s had its keys on %s, a majority, and their answers, but deleted them at %s.",
+			n.time(last.From), client, strings.Join(processes(keys), " "), n.time(gaveUp))
 		return
 	}
 }

@@ -124,6 +124,26 @@ func TestDawdled(t *testing.T) {
 	}
 }
 
+// TestSpurned: a client had a majority, knew it, and gave it up.
+func TestSpurned(t *testing.T) {
+	const (
+		set     = "nodes 3\n0 c1 invoke acquire\n0.003 n1 set c1#1\n0.003 n2 set c1#1\n"
+		answers = "0.005 c1 deliver n1 reply sent=0.003\n0.005 c1 deliver n2 reply sent=0.003\n"
+		gone    = "0.3 n1 delete c1#1 by=c1 sent=0.2\n0.3 n2 delete c1#1 by=c1 sent=0.2\n"
+		fail    = "5 c1 fail acquire"
+	)
+	for _, test := range []struct{ name, story, want string }{
+		{"a majority", set + answers + gone + fail, "At 0.003s c1 had its keys on n1 n2, a majority, and their answers, but deleted them at 0.300s."},
+		{"only one answer came in time", set + "0.005 c1 deliver n1 reply sent=0.003\n0.25 c1 deliver n2 reply sent=0.003\n" + gone + fail, ""},
+		{"a minority", strings.Replace(set, "0.003 n2 set c1#1\n", "", 1) + answers + "0.3 n1 delete c1#1 by=c1 sent=0.2\n" + fail, ""},
+		{"the keys expired", set + answers + "0.3 n1 expire c1#1\n0.3 n2 expire c1#1\n" + fail, ""},
+		{"after a long time", set + answers + strings.ReplaceAll(gone, "0.", "4.") + fail, ""},
+		{"it has the lease", set + answers + "0.006 c1 ok acquire c1#1 until=10\n" + gone, ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) { n.spurned("c1", 0, len(n.f.Events)-1) }), test.want)
+	}
+}
+
 // TestAsking: the attempt that a client was making at event 3, or else its next.
 func TestAsking(t *testing.T) {
 	const before = "0 c1 invoke acquire\n1 c1 fail acquire\n1 c2 invoke acquire\n"

@@ -45,8 +45,9 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 				n.clockFaultsOf(first.Client, old.To, old.To, true)
 				how = fmt.Sprintf(": the deadline that it sent had passed by the clock of %s", old.Node)
 			}
-			n.say(step, old.To, []int{old.From}, "%s itself deleted the key of %s on %s at %s%s.",
-				e.By, first.Label, old.Node, n.time(old.To), how)
+			where, op := n.amid(old.To)
+			n.say(step, old.To, []int{old.From, op}, "%s itself deleted the key of %s on %s at %s%s%s.",
+				e.By, first.Label, old.Node, n.time(old.To), where, how)
 		}
 	}
 	short, shortLost := n.cutShort(first)

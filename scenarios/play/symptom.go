@@ -56,15 +56,38 @@ func countedForLonger(h *history.History, v checker.Violation) bool {
 	return overlaps(h, v) && outlasts(h, v)
 }
 
-// outlasts reports whether a lease of a violation was to last for longer than the TTL from when its key was asked for, by the clock of its
-// client. Then it counts from too late, or by another clock. An Acquire may wait for long before it asks for the key, and a key by which it
-// waits in a queue is another.
+// outlasts reports whether a lease of a violation was to last for longer than the TTL from when its key was asked for, or extended, by the clock
+// of its client. Then it counts from too late, or by another clock. An Acquire may wait for long before it asks for the key, and a key by which
+// it waits in a queue is another.
 func outlasts(h *history.History, v checker.Violation) bool {
-	passing := facts.Of(h).Passing
+	f := facts.Of(h)
+	passing := f.Passing
+	longer := func(i int) bool { // the extension or renewal that ended with event i
+		e := h.Events[i]
+		asked := facts.Before(f.Invokes[e.Process], i)
+		if e.Until == history.NoEnd || asked < 0 {
+			return false
+		}
+		ahead, ttl := e.Clock-e.At, h.Meta.TTL
+		if e.Op == history.Extend {
+			ahead, ttl = h.Events[asked].Clock-h.Events[asked].At, f.TTL(h.Events[asked])
+		} else {
+			asked = max(facts.Before(f.Extensions[e.Lease], i), 0)
+		}
+		for _, s := range slices.Backward(h.Events[asked:i]) {
+			if s.Kind == history.State && s.By == e.Process && (s.Lease == e.Lease || s.Op == history.Retime && s.Owner == e.Lease) && !passing[s.Key] {
+				return e.Until-ahead > s.Departure()+ttl
+			}
+		}
+		return false
+	}
 	return slices.ContainsFunc(v.Events, func(i int) bool {
 		got := h.Events[i]
 		if got.Kind != history.OK || got.Op != history.Acquire || got.Until == history.NoEnd {
 			return false
+		}
+		if last := facts.Before(f.Extensions[got.Lease], slices.Max(v.Events)+1); last >= 0 && longer(last) {
+			return true
 		}
 		ttl := h.Meta.TTL
 		var ahead, sent time.Duration // how far the client's steady clock was ahead of true time, and when it asked for the key
@@ -90,42 +113,40 @@ func leases(f *facts.Facts, v checker.Violation) (all []*facts.Lease) {
 	return all
 }
 
-// minority reports whether a violation has a lease for which fewer nodes than a majority ever set a key, and says whether each node that had not
-// set one had answered by then.
-func minority(h *history.History, v checker.Violation) (is, answered bool) {
+// minority reports whether a client had the lock although fewer nodes than a majority ever set a key for it.
+func minority(h *history.History, v checker.Violation) bool {
+	if v.Property != checker.LeaseExclusion && v.Property != checker.ResourceExclusion || h == nil || len(h.Meta.Nodes) < 2 {
+		return false
+	}
 	f := facts.Of(h)
-	for _, l := range leases(f, v) {
+	return slices.ContainsFunc(leases(f, v), func(l *facts.Lease) bool {
 		var voted []string
 		for _, n := range f.LivesOf[l.Label] {
 			if k := f.Lives[n]; k.From < l.ReturnEvent && k.Vote && !slices.Contains(voted, k.Group) {
 				voted = append(voted, k.Group)
 			}
 		}
-		if len(h.Meta.Nodes) < 2 || len(voted) == 0 || len(voted) >= h.Meta.Quorum() || f.Events[l.ReturnEvent].Op != history.Acquire {
-			continue
+		return len(voted) > 0 && len(voted) < h.Meta.Quorum() && f.Events[l.ReturnEvent].Op == history.Acquire
+	})
+}
+
+// leavesKeyOfCancelled reports whether a key outlived an operation whose context had ended, by more than a tenth of the TTL: an acquire that did
+// not get the lease, or a release.
+func leavesKeyOfCancelled(h *history.History, v checker.Violation) bool {
+	f := facts.Of(h)
+	return slices.ContainsFunc(f.Lives, func(k facts.Life) bool {
+		if k.From > slices.Max(v.Events) {
+			return false
 		}
-		return true, !slices.ContainsFunc(h.Meta.Nodes, func(node string) bool {
-			return !slices.Contains(voted, node) && !slices.ContainsFunc(h.Events[l.InvokeEvent:l.ReturnEvent], func(e history.Event) bool {
-				return e.Kind == history.Message && e.Op == history.Deliver && e.Process == l.Client && e.By == node
-			})
-		})
-	}
-	return false, false
-}
-
-// byMinority reports whether a client had the lock from a minority of nodes, though all had answered.
-func byMinority(h *history.History, v checker.Violation) bool {
-	if !overlaps(h, v) {
-		return false
-	}
-	is, answered := minority(h, v)
-	return is && answered
-}
-
-// unheardMinority reports whether a client had the lock from a minority of nodes, and others had not answered.
-func unheardMinority(h *history.History, v checker.Violation) bool {
-	is, answered := minority(h, v)
-	return is && !answered
+		client := history.Client(k.Label)
+		in := facts.Before(f.Invokes[client], k.From)
+		if l := f.Lease(k.Label); l != nil {
+			in = facts.After(f.Releases[k.Label], k.From)
+		}
+		out, ended := f.Outcome[in]
+		outlives := k.To >= len(h.Events) || ended && h.Events[k.To].At-h.Events[out].At > h.Meta.TTL/10
+		return in >= 0 && ended && outlives && h.Events[out].Kind != history.OK && strings.Contains(h.Events[out].Error, "context")
+	})
 }
 
 // leavesNoMargin reports whether two leases on several nodes overlapped because of the drift of clocks, and one of them left less for it than
