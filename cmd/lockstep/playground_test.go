@@ -115,7 +115,7 @@ func tryPlayground(t *testing.T, dir string) {
 			t.Errorf("the menu of locks makes it %q", got)
 		}
 		b.script(`document.getElementById("how-to").open = true`)
-		if n := eval[int](b, `document.querySelectorAll("#steps tbody tr, #faults tbody tr").length`); n != len(reader.NewHelp().Steps)+len(reader.NewHelp().Faults) {
+		if n := eval[int](b, `document.querySelectorAll("#step-forms tbody tr, #fault-forms tbody tr").length`); n != len(reader.NewHelp().Steps)+len(reader.NewHelp().Faults) {
 			t.Errorf("the help has %d rows", n)
 		}
 		b.click("#use")
@@ -204,6 +204,53 @@ func tryPlayground(t *testing.T, dir string) {
 		b.until(`document.querySelectorAll(".heads .head").length === 2`)
 		b.click("#keep")
 		b.until(`document.querySelectorAll(".heads .head").length === 1`)
+	})
+
+	// Each fault can be added with the mouse or the keys, its step is selected, the run is played, and the reader can take it back.
+	t.Run("the palette of faults", func(t *testing.T) {
+		b.t = t
+		const selected = `%[1]s.value.slice(%[1]s.selectionStart, %[1]s.selectionEnd)`
+		step := fmt.Sprintf(selected, area)
+		for _, run := range []string{"pause-after-acquire/redlock", "failover-lag/single"} {
+			open("#" + run)
+			before := eval[string](b, area+".value")
+			for n, row := range reader.NewHelp().Faults {
+				if row.Group != "replication" && !strings.HasSuffix(run, "redlock") {
+					continue
+				}
+				b.script(`document.querySelectorAll("#faults button")[%d].click()`, n)
+				if row.Group == "replication" && strings.HasSuffix(run, "redlock") {
+					b.until(`document.getElementById("refused").textContent.includes("needs replicas, but the run has none")`)
+					if got := eval[string](b, area+".value"); got != before {
+						t.Errorf("%s: what cannot be added changes the text:\n%s", row.Form, got)
+					}
+					continue
+				}
+				b.until(area + `.value !== ` + fmt.Sprintf("%q", before) + ` && /^#lk/.test(location.hash)`)
+				b.until(`!document.getElementById("state").classList.contains("busy") && !document.getElementById("stage").classList.contains("stale")`)
+				if got, verb := eval[string](b, step), strings.Fields(row.Form)[0]; !strings.Contains(" "+got, " "+verb+" ") || eval[string](b, `document.activeElement.tagName`) != "TEXTAREA" {
+					t.Errorf("%s: %q is selected", row.Form, got)
+				}
+				if got := b.text("#mistakes") + b.text("#choices"); got != "" || !eval[bool](b, `document.getElementById("state").textContent.includes("Checksum") && document.getElementById("outdated").hidden`) {
+					t.Errorf("%s: %s", row.Form, got)
+				}
+				b.script(`document.execCommand("undo")`)
+				b.until(area + `.value === ` + fmt.Sprintf("%q", before))
+				b.until(`!document.getElementById("state").classList.contains("busy") && !document.getElementById("stage").classList.contains("stale")`)
+			}
+		}
+		b.script(`document.querySelector("#faults [tabindex='0']").focus()`)
+		for _, name := range []string{"Home", "ArrowRight", "ArrowLeft", "ArrowLeft"} {
+			key(name)
+		}
+		if got := eval[string](b, `document.activeElement.textContent + document.querySelectorAll("#faults [tabindex='0']").length`); got != "on request|reply1" {
+			t.Errorf("the arrow keys lead to %q", got)
+		}
+		if got := b.text("#meaning"); !strings.Contains(got, "holds or delays one message") {
+			t.Errorf("the meaning of the fault is %q", got)
+		}
+		b.press(kb.Enter)
+		b.until(step + `.startsWith("on reply SET")`)
 	})
 
 	t.Run("another lock", func(t *testing.T) {

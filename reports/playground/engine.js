@@ -66,7 +66,7 @@ class Engine {
 
   // drop forgets the runs that wait, but not questions about a text.
   drop() {
-    const asks = (item) => ["completions", "fork"].includes(item.request.want);
+    const asks = (item) => ["completions", "fork", "inject"].includes(item.request.want);
     const dropped = this.waiting.filter((item) => !asks(item));
     this.waiting = this.waiting.filter(asks);
     for (const item of dropped) item.done(null);

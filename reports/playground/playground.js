@@ -174,14 +174,57 @@ async function fork() {
   const answer = await engine.play({ script: editor.text, want: "fork", at: soonAfter(at) }, true);
   if (!answer || answer.errors) return;
   forked = answer.line;
-  const lines = answer.script.split("\n");
-  const own = editor.text.split("\n");
-  const fresh = lines.slice(answer.line - 1 - (lines.length - own.length - 1), answer.line);
-  const place = lines.slice(0, answer.line - fresh.length).reduce((sum, l) => sum + l.length + 1, 0);
-  editor.edit(place, place, `${fresh.join("\n")}\n`);
-  editor.area.setSelectionRange(place + fresh.join("\n").length, place + fresh.join("\n").length);
-  editor.reveal(answer.line);
+  const end = insertStep(answer);
+  editor.area.setSelectionRange(end, end);
   editor.offer();
+}
+
+// insertStep puts the new step of an answer into the text, with the line above it if its lane is new, and returns where it ends.
+function insertStep({ script, line }) {
+  const lines = script.split("\n");
+  const fresh = lines.slice(line - (lines.length - editor.text.split("\n").length), line).join("\n");
+  const end = lines.slice(0, line).join("\n").length;
+  editor.edit(end - fresh.length, end - fresh.length, `${fresh}\n`);
+  editor.close();
+  editor.reveal(line);
+  return end;
+}
+
+// inject adds a fault to the run, and selects its step, which the reader can change or take back.
+async function inject(fault) {
+  const script = editor.text;
+  const answer = await engine.play({ script, want: "inject", fault: fault.words }, true);
+  if (!answer || editor.text !== script) return; // the reader has gone on meanwhile
+  explain(fault);
+  if (answer.errors) return ($("refused").textContent = `It cannot be added: ${answer.errors[0].text}.`);
+  const end = insertStep(answer);
+  const step = answer.script.split("\n")[answer.line - 1].trim();
+  editor.area.setSelectionRange(end - step.length, end);
+  return play();
+}
+
+// explain says below the palette what a fault does. A screen reader has it from the title of the button.
+function explain(fault) {
+  $("meaning").replaceChildren(make("code", {}, fault.words), `: ${fault.note}.`);
+  $("refused").textContent = "";
+}
+
+// fillPalette offers the faults of the language, each by the words with which it begins. Arrow keys go from one to the next, as in any toolbar.
+function fillPalette() {
+  const buttons = help.faults.map((fault, n) => make("button", {
+    type: "button", title: fault.note, tabindex: n ? "-1" : "0", on: { click: () => inject(fault), focus: () => explain(fault), pointerenter: () => explain(fault) },
+  }, /^[a-z| ]+(?= )/.exec(fault.words)[0]));
+  const groups = [...new Set(help.faults.map((f) => f.group))];
+  $("faults").replaceChildren(...groups.map((group) => make("div", { role: "group", "aria-label": group },
+    make("span", { "aria-hidden": "true" }, group), make("div", {}, buttons.filter((_, n) => help.faults[n].group === group)))));
+  $("faults").addEventListener("keydown", (e) => {
+    const at = buttons.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: -1 }[e.key];
+    if (to === undefined) return;
+    e.preventDefault();
+    buttons.at(to % buttons.length).focus();
+  });
+  $("faults").addEventListener("focusin", (e) => buttons.forEach((b) => (b.tabIndex = b === e.target ? 0 : -1)));
 }
 
 // explore plays the run with each fault at each moment. The button stops it, and so does a change of the text.
@@ -248,7 +291,7 @@ const fileName = () => shown.figure.name.replace(/[^a-z0-9-]+/g, "-");
 function fillHelp() {
   $("example").textContent = help.example;
   const code = (text) => make("code", {}, text);
-  for (const [id, rows] of [["steps", help.steps], ["faults", help.faults]]) {
+  for (const [id, rows] of [["step-forms", help.steps], ["fault-forms", help.faults]]) {
     $(id).tBodies[0].append(...rows.map((r) => make("tr", {}, make("th", { scope: "row" }, code(r.words)), make("td", {}, r.note), make("td", {}, code(r.example)))));
   }
 }
@@ -266,6 +309,7 @@ function fillMenus() {
 async function main() {
   fillMenus();
   fillHelp();
+  fillPalette();
   engine = await startEngine();
   if (!engine) return;
   $("first")?.remove();

@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -127,35 +126,4 @@ func nth(h *history.History, n int, is func(history.Event) bool) *history.Event 
 		}
 	}
 	return nil
-}
-
-// forked returns a scenario file with an unfinished step of the nemesis in its first run, which injects a fault at an instant, and the line
-// of that step.
-func forked(text string, at time.Duration) (string, int) {
-	begun := fmt.Sprintf("  at %s ", history.FormatDuration(at))
-	lines := strings.Split(text, "\n")
-	section := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "-- ") })
-	if section < 0 {
-		section = len(lines)
-	}
-	// The lane of the run stands for that of the page, so it comes first.
-	for _, from := range []int{section, 0} {
-		for n := from; n < len(lines) && (n <= section || !strings.HasPrefix(lines[n], "-- ")); n++ {
-			if lines[n] != script.Nemesis {
-				continue
-			}
-			for n++; n < len(lines) && strings.HasPrefix(lines[n], "  ") && strings.TrimSpace(lines[n]) != ""; n++ {
-			}
-			return strings.Join(slices.Insert(lines, n, begun), "\n"), n + 1
-		}
-	}
-	// A new lane ends the lanes of the page.
-	n := section
-	for n > 0 && !strings.HasPrefix(lines[n-1], " ") {
-		n--
-	}
-	if n == 0 {
-		n = section
-	}
-	return strings.Join(slices.Insert(lines, n, script.Nemesis, begun), "\n"), n + 2
 }

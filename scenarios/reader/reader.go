@@ -41,6 +41,8 @@ type Request struct {
 	Before string `json:"before,omitempty"`
 	// At is when another fault is to come, for Fork: an instant of true time since the start, in nanoseconds.
 	At time.Duration `json:"at,omitempty"`
+	// Fault is the form of another fault, for Inject.
+	Fault string `json:"fault,omitempty"`
 }
 
 // A Want is what is asked about a run.
@@ -53,6 +55,7 @@ const (
 	Completions Want = "completions" // what can come next at a place in the script
 	Exploring   Want = "exploration" // for [Explore]
 	Fork        Want = "fork"        // the script with an unfinished step of the nemesis, which injects a fault at an instant
+	Inject      Want = "inject"      // the script with a whole step of the nemesis, which injects a fault
 )
 
 // An Answer is what came of the run. If it was played, exactly one of Errors and Statuses is not empty.
@@ -73,7 +76,7 @@ type Answer struct {
 
 	Completions []script.Completion `json:"completions,omitempty"`
 	Exploration *Exploration        `json:"exploration,omitempty"`
-	Line        int                 `json:"line,omitempty"` // of the unfinished step, for [Fork]
+	Line        int                 `json:"line,omitempty"` // of the new step, for [Fork] and [Inject]
 }
 
 // A Mistake is an error in a request.
@@ -97,13 +100,17 @@ func Play(r Request) Answer {
 
 func answer(r Request) (*Answer, error) {
 	switch r.Want {
-	case Completions, Fork:
+	case Completions, Fork, Inject:
 		if err := checkLength(r.Script); err != nil {
 			return nil, err
 		}
-		if r.Want == Fork {
+		switch r.Want {
+		case Fork:
 			text, line := forked(r.Script, r.At)
 			return &Answer{Script: text, Line: line}, nil
+		case Inject:
+			text, line, err := injected(r.Script, r.Fault)
+			return &Answer{Script: text, Line: line}, err
 		}
 		return &Answer{Completions: script.Complete(r.Script, r.Line, r.Before)}, nil
 	}

@@ -266,27 +266,36 @@ type FaultRow struct {
 	Form    string `json:"words"` // which errors quote
 	Note    string `json:"note"`
 	Example string `json:"example"`
+	Group   string `json:"group"` // what it affects
 }
+
+// The groups of faults.
+const (
+	onProcesses   = "processes"
+	onReplication = "replication"
+	onClocks      = "clocks"
+	onNetwork     = "network"
+)
 
 // faultRows has the faults, in the order in which they are documented.
 var faultRows = []FaultRow{
-	{"pause PROCESS [DURATION]", "the process stands still for that long, or until resume; its connections stay open", "pause c1 15s"},
-	{"resume PROCESS", "ends a pause", "resume c1"},
-	{"crash PROCESS [power]", "the process ends at once; with power, its machine loses power, and what was not on its disk is lost", "crash n1"},
-	{"stop PROCESS", "the server ends in an orderly way", "stop n1"},
-	{"restart PROCESS [empty]", "starts a server again after crash or stop; with empty, without its data", "restart n1 empty"},
-	{"promote PROCESS", "makes a replica of n1 the primary; clients then find it instead of n1", "promote r1"},
-	{"follow PROCESS PRIMARY", "makes n1 or a replica of it a replica of another server; it loses its own keys", "follow n1 r1"},
-	{"jump PROCESS +DURATION or -DURATION", "sets the wall clock forward or back; the steady clock does not notice", "jump n1 +10s"},
-	{"drift PROCESS +NUMBERppm or -NUMBERppm", "the wall clock and the steady clock run fast or slow from now on, by so many millionths", "drift c1 -100000ppm"},
-	{"slew PROCESS +DURATION or -DURATION over DURATION", "corrects the wall clock little by little", "slew n1 +1s over 10s"},
-	{"cut LINK", "no message arrives any more; the connections stay open", "cut c1-n4"},
-	{"heal [LINK]", "ends cut, hold and delay on a link, or on every link", "heal c1-n4"},
-	{"hold LINK", "keeps messages from arriving until release", "hold c1->n1"},
-	{"release LINK", "delivers the messages that hold has kept back", "release c1->n1"},
-	{"delay LINK DURATION", "each message takes that much longer from now on; 0s ends it", "delay c1->n1 50ms"},
-	{"reset LINK", "breaks the connections, and drops the messages on them; clients may connect again at once", "reset c1-n1"},
-	{"on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)", "holds or delays one message, or drops it and breaks its connection (reset): the next that belongs to this command or operation, or the one with this number", "on reply SET n1->c1 reset"},
+	{"pause PROCESS [DURATION]", "the process stands still for that long, or until resume; its connections stay open", "pause c1 15s", onProcesses},
+	{"resume PROCESS", "ends a pause", "resume c1", onProcesses},
+	{"crash PROCESS [power]", "the process ends at once; with power, its machine loses power, and what was not on its disk is lost", "crash n1", onProcesses},
+	{"stop PROCESS", "the server ends in an orderly way", "stop n1", onProcesses},
+	{"restart PROCESS [empty]", "starts a server again after crash or stop; with empty, without its data", "restart n1 empty", onProcesses},
+	{"promote PROCESS", "makes a replica of n1 the primary; clients then find it instead of n1", "promote r1", onReplication},
+	{"follow PROCESS PRIMARY", "makes n1 or a replica of it a replica of another server; it loses its own keys", "follow n1 r1", onReplication},
+	{"jump PROCESS +DURATION or -DURATION", "sets the wall clock forward or back; the steady clock does not notice", "jump n1 +10s", onClocks},
+	{"drift PROCESS +NUMBERppm or -NUMBERppm", "the wall clock and the steady clock run fast or slow from now on, by so many millionths", "drift c1 -100000ppm", onClocks},
+	{"slew PROCESS +DURATION or -DURATION over DURATION", "corrects the wall clock little by little", "slew n1 +1s over 10s", onClocks},
+	{"cut LINK", "no message arrives any more; the connections stay open", "cut c1-n1", onNetwork},
+	{"heal [LINK]", "ends cut, hold and delay on a link, or on every link", "heal c1-n1", onNetwork},
+	{"hold LINK", "keeps messages from arriving until release", "hold c1->n1", onNetwork},
+	{"release LINK", "delivers the messages that hold has kept back", "release c1->n1", onNetwork},
+	{"delay LINK DURATION", "each message takes that much longer from now on; 0s ends it", "delay c1->n1 50ms", onNetwork},
+	{"reset LINK", "breaks the connections, and drops the messages on them; clients may connect again at once", "reset c1-n1", onNetwork},
+	{"on request|reply COMMAND|OPERATION [#NUMBER] FROM->TO (hold|delay DURATION|reset)", "holds or delays one message, or drops it and breaks its connection (reset): the next that belongs to this command or operation, or the one with this number", "on reply SET n1->c1 reset", onNetwork},
 }
 
 // FaultRows lists the faults, in the order in which they are documented.
