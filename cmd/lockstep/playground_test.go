@@ -236,7 +236,7 @@ func tryPlayground(t *testing.T, dir string) {
 				}
 				b.script(`document.execCommand("undo")`)
 				b.until(area + `.value === ` + fmt.Sprintf("%q", before))
-				b.until(`!document.getElementById("state").classList.contains("busy") && !document.getElementById("stage").classList.contains("stale")`)
+				b.until(`!document.getElementById("state").classList.contains("busy") && !document.getElementById("stage").classList.contains("stale") && location.hash === "#` + run + `"`)
 			}
 		}
 		b.script(`document.querySelector("#faults [tabindex='0']").focus()`)
@@ -270,6 +270,21 @@ func tryPlayground(t *testing.T, dir string) {
 		b.script(`const e = %s; e.value = e.value.replace("nodes=5", "nodes=3"); e.dispatchEvent(new Event("input"))`, area)
 		b.script(`const l = document.getElementById("lock"); l.value = "redlock"; l.dispatchEvent(new Event("change"))`)
 		b.until(area + `.value.includes("-- redlock nodes=3 ")`)
+	})
+
+	// The heading says what the text is: a run of the catalogue, one that the reader has changed, or another scenario.
+	t.Run("the heading", func(t *testing.T) {
+		b.t = t
+		open("#pause-after-acquire/redlock")
+		own := eval[string](b, area+".value")
+		for _, c := range []struct{ text, want string }{
+			{strings.Replace(own, "15s", "14s", 1), "pause-after-acquire, changed · redlock"},
+			{own, "pause-after-acquire · redlock"},
+			{"# Another one.\n\nclient c1\n  acquire\n\n-- single nodes=1 --\n", "scenario · single"},
+		} {
+			b.script(`const e = %s; e.value = %q; e.dispatchEvent(new Event("input"))`, area, c.text)
+			b.until(fmt.Sprintf(`document.querySelector("#stage h1").textContent === %q`, c.want))
+		}
 	})
 
 	t.Run("pictures", func(t *testing.T) {

@@ -7,7 +7,7 @@ let engine, editor, explorer;
 let shown = null; // the last answer that is drawn
 let kept = null; // the answer to compare with
 let source = ""; // the run of the catalogue whose text is in the editor, unchanged
-let origin = ""; // the scenario of the catalogue that the text was before the reader changed it
+let origin = null; // the last run of the catalogue that was in the editor, with its text
 let handles; // the knobs of the last run
 let exploring = false;
 let forked = 0; // the line of an unfinished step that injects another fault
@@ -51,8 +51,11 @@ function wrong(mistakes) {
 function right(answer) {
   editor.mark([]);
   forked = 0;
-  if (source) origin = source.split("/")[0];
-  else if (origin) answer.figure.name = answer.figure.name.replace(/^scenario · /, `${origin}, changed · `);
+  if (source) origin = { run: source, text: answer.script };
+  else if (origin?.text === answer.script) $("run").value = source = origin.run; // the reader has taken all changes back
+  if (origin && title(origin.text) === title(answer.script)) { // a text with another title is another scenario
+    answer.figure.name = answer.figure.name.replace(/^scenario · /, `${origin.run.split("/")[0]}${source ? "" : ", changed"} · `);
+  }
   shown = answer;
   $("mistakes").replaceChildren();
   $("notice").textContent = "";
@@ -65,6 +68,8 @@ function right(answer) {
   draw();
   address();
 }
+
+const title = (text) => text.split("\n", 1)[0];
 
 function draw() {
   const at = explorer?.axis.toScale;
@@ -137,7 +142,7 @@ async function follow(link) {
   kept = answers.length === 2 ? { ...answers[0], source: named(names[0]) } : null;
   comparing();
   source = named(names.at(-1));
-  origin = "";
+  origin = null;
   $("run").value = source;
   editor.load(last.script);
   return right(last);
@@ -348,7 +353,7 @@ async function main() {
   $("text").addEventListener("click", () => copy($("text"), shown?.script === editor.text && shown.file || editor.text));
   $("use").addEventListener("click", () => {
     editor.edit(0, editor.text.length, help.example);
-    origin = "";
+    origin = null;
   });
   $("copy").addEventListener("click", () => copy($("copy"), $("command").textContent));
   $("png").addEventListener("click", () => canvasOf(explorer).toBlob((blob) => save(`${fileName()}.png`, blob)));
