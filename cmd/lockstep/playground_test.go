@@ -208,12 +208,17 @@ func tryPlayground(t *testing.T, dir string) {
 
 	// Each fault can be added with the mouse or the keys, its step is selected, the run is played, and the reader can take it back.
 	t.Run("the palette of faults", func(t *testing.T) {
-		b.t = t
+		before := b
+		b = newBrowser(t) // it takes a third of the time that a browser has
+		defer func() {
+			b.quiet("request: blob:", "request: about:")
+			b = before
+		}()
 		const selected = `%[1]s.value.slice(%[1]s.selectionStart, %[1]s.selectionEnd)`
 		step := fmt.Sprintf(selected, area)
 		for _, run := range []string{"pause-after-acquire/redlock", "failover-lag/single"} {
 			open("#" + run)
-			before := eval[string](b, area+".value")
+			text := eval[string](b, area+".value")
 			for n, row := range reader.NewHelp().Faults {
 				if row.Group != "replication" && !strings.HasSuffix(run, "redlock") {
 					continue
@@ -221,12 +226,12 @@ func tryPlayground(t *testing.T, dir string) {
 				b.script(`document.querySelectorAll("#faults button")[%d].click()`, n)
 				if row.Group == "replication" && strings.HasSuffix(run, "redlock") {
 					b.until(`document.getElementById("refused").textContent.includes("needs replicas, but the run has none")`)
-					if got := eval[string](b, area+".value"); got != before {
+					if got := eval[string](b, area+".value"); got != text {
 						t.Errorf("%s: what cannot be added changes the text:\n%s", row.Form, got)
 					}
 					continue
 				}
-				b.until(area + `.value !== ` + fmt.Sprintf("%q", before) + ` && /^#lk/.test(location.hash)`)
+				b.until(area + `.value !== ` + fmt.Sprintf("%q", text) + ` && /^#lk/.test(location.hash)`)
 				b.until(`!document.getElementById("state").classList.contains("busy") && !document.getElementById("stage").classList.contains("stale")`)
 				if got, verb := eval[string](b, step), strings.Fields(row.Form)[0]; !strings.Contains(" "+got, " "+verb+" ") || eval[string](b, `document.activeElement.tagName`) != "TEXTAREA" {
 					t.Errorf("%s: %q is selected", row.Form, got)
@@ -235,7 +240,7 @@ func tryPlayground(t *testing.T, dir string) {
 					t.Errorf("%s: %s", row.Form, got)
 				}
 				b.script(`document.execCommand("undo")`)
-				b.until(area + `.value === ` + fmt.Sprintf("%q", before))
+				b.until(area + `.value === ` + fmt.Sprintf("%q", text))
 				b.until(`!document.getElementById("state").classList.contains("busy") && !document.getElementById("stage").classList.contains("stale") && location.hash === "#` + run + `"`)
 			}
 		}
@@ -284,6 +289,24 @@ func tryPlayground(t *testing.T, dir string) {
 		} {
 			b.script(`const e = %s; e.value = %q; e.dispatchEvent(new Event("input"))`, area, c.text)
 			b.until(fmt.Sprintf(`document.querySelector("#stage h1").textContent === %q`, c.want))
+		}
+	})
+
+	// A newcomer chooses the lock with tokens for a resource that checks none, and is told so.
+	t.Run("tokens that nobody checks", func(t *testing.T) {
+		b.t = t
+		open("#pause-after-acquire/single")
+		const told = "The lock gives each lease a fencing token, but this resource does not check it; one with resource=fenced refuses an old token."
+		hint := fmt.Sprintf(`document.querySelector("#stage .head").textContent.includes(%q)`, told)
+		if eval[bool](b, hint) {
+			t.Error("it is said of a lock without tokens")
+		}
+		b.script(`const l = document.getElementById("lock"); l.value = "fenced"; l.dispatchEvent(new Event("change"))`)
+		b.until(hint)
+		b.script(`const e = %s; e.value = e.value.replace("-- fenced nodes=1", "-- fenced nodes=1 resource=fenced"); e.dispatchEvent(new Event("input"))`, area)
+		b.until(`document.querySelector("#stage .verdict").textContent === "SAFE"`)
+		if eval[bool](b, hint) {
+			t.Error("it is said of a resource that checks tokens")
 		}
 	})
 

@@ -243,7 +243,7 @@ function show(answer, property) {
   $("edit").href = `playground.html#${answer.token ?? `${run.name}`}`;
   const asked = (v) => v.property === property;
   answer.figure.stories.sort((a, b) => asked(b) - asked(a)); // what the reader was asked about is explained first, and the cursor is there
-  const explorer = drawRuns($("stage"), answer.figure);
+  const explorer = drawRuns($("stage"), answer);
   const drawn = explorer.all[0];
   const at = answer.figure.violations.find(asked);
   if (at) {

@@ -93,13 +93,15 @@ class Engine {
   }
 }
 
-// drawRuns shows runs, below each other if there are two, as a figure that can be explored, and returns its explorer.
-function drawRuns(stage, ...runs) {
+// drawRuns shows what came of runs, below each other if there are two, as a figure that can be explored, and returns its explorer.
+function drawRuns(stage, ...answers) {
+  const runs = answers.map((a) => a.figure);
   const root = document.getElementById("frame").content.firstElementChild.cloneNode(true);
   const bdi = (text) => make("bdi", {}, text);
   const letter = (n) => (runs.length > 1 ? make("span", { class: "letter" }, String.fromCharCode(65 + n)) : "");
   root.querySelector(".heads").append(...runs.map((run, n) => make("div", { class: `head ${run.verdict.toLowerCase()}` }, make("h1", {}, letter(n), bdi(run.name)),
-    make("p", { class: "outcome" }, make("strong", { class: "verdict" }, run.verdict), " ", bdi(run.outcome)), make("p", { class: "reason" }, bdi(run.reason)))));
+    make("p", { class: "outcome" }, make("strong", { class: "verdict" }, run.verdict), " ", bdi(run.outcome)), make("p", { class: "reason" }, bdi(run.reason)),
+    answers[n].hint && make("p", { class: "reason" }, answers[n].hint))));
   root.querySelector(".about").append(...runs.flatMap((run, n) => [
     make("h2", {}, letter(n), bdi(run.title || run.name)), make("p", { class: "facts" }, bdi((run.facts ?? []).join(" · "))),
     make("details", {}, make("summary", {}, "What was judged"), make("table", { class: "properties" }, run.properties.map((p) => make("tr", { class: p.status },

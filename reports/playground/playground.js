@@ -75,7 +75,7 @@ function draw() {
   const at = explorer?.axis.toScale;
   $("stage").classList.remove("old", "stale");
   $("outdated").hidden = true;
-  explorer = kept ? drawRuns($("stage"), kept.figure, shown.figure) : drawRuns($("stage"), shown.figure);
+  explorer = drawRuns($("stage"), ...(kept ? [kept, shown] : [shown]));
   if (at) explorer.act("scale");
   knobs();
 }

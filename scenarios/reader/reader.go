@@ -17,6 +17,7 @@ import (
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 // argument has the claims. They are read once, and not for each run.
@@ -66,6 +67,7 @@ type Answer struct {
 	Broken   map[checker.Property][]string       `json:"broken,omitempty"` // by property: the assumptions that its violations broke
 	Verdict  checker.Verdict                     `json:"verdict,omitempty"`
 	Unmet    []string                            `json:"unmet,omitempty"`
+	Hint     string                              `json:"hint,omitempty"` // what a newcomer would not see in the violations
 	Checksum string                              `json:"checksum,omitempty"`
 	Script   string                              `json:"script,omitempty"`
 	File     string                              `json:"file,omitempty"`  // the script made into a scenario file, if it lacks a proper title; otherwise empty
@@ -167,6 +169,9 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 	if r.Want == Properties {
 		return a, nil
 	}
+	if s.Resolve(section).Resource == clients.Plain && a.Statuses[checker.ResourceExclusion] == checker.Violated && slices.ContainsFunc(o.History.Events, hasToken) {
+		a.Hint = "The lock gives each lease a fencing token, but this resource does not check it; one with resource=fenced refuses an old token."
+	}
 	if a.Script = s.String(); r.Script != "" {
 		a.Script = r.Script // as its author wrote it
 		if text, _ := titled(r.Script); text != r.Script {
@@ -177,6 +182,11 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 	a.Token, _ = s.Token() // a run that is too long for a token has none
 	a.Figure, err = explorer.Data(o.ToExplore())
 	return a, err
+}
+
+// hasToken reports whether an event is a write that the resource accepted under a fencing token.
+func hasToken(e history.Event) bool {
+	return e.Kind == history.State && e.Op == history.Accept && e.Fence > 0
 }
 
 // scenario returns the scenario that is asked for, with a single run.

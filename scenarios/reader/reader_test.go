@@ -251,3 +251,12 @@ func menu(t *testing.T) *Menu {
 	}
 	return m
 }
+
+// A reader who chooses a lock with tokens for a resource that checks none learns why that does not help.
+func TestHint(t *testing.T) {
+	for run, want := range map[string]bool{"pause-fenced/fenced/unchecked": true, "pause-fenced/fenced": false, "fence-zombie-first/fenced": false, "pause-after-acquire/single": false} {
+		if a := Play(Request{Run: run}); (a.Hint != "") != want {
+			t.Errorf("%s: %q, %v", run, a.Hint, a.Errors)
+		}
+	}
+}
