@@ -17,6 +17,18 @@ type Story struct {
 	End      time.Duration // where the picture ends
 }
 
+// LeaseNote explains the name of the first lease that the picture shows; empty if it shows none.
+func (s *Story) LeaseNote() string {
+	for _, l := range s.Lanes {
+		for _, b := range l.Bars {
+			if b.Style == Holding {
+				return b.Short + ": a lease of " + l.Name
+			}
+		}
+	}
+	return ""
+}
+
 // A Lane is the line of one process, or of the network.
 type Lane struct {
 	Name   string

@@ -37,6 +37,10 @@ func (f *figure) legend(p pen, x, y vg.Length) {
 	if len(f.axis.gaps()) > 0 {
 		entry("time left out; the axis is not to scale", func(x vg.Length) { p.tear(x, y-14, y+14) })
 	}
+	if text := reports.Printable(f.LeaseNote(), 60); text != "" && !f.slide && x+smallFace.width(text) < f.right {
+		p.write(x, y, text, smallFace, grey)
+		x += smallFace.width(text) + 24
+	}
 	if f.hidden > 0 && !f.slide {
 		p.write(x, y, fmt.Sprintf("%s left out for lack of room", reports.Count(f.hidden, "label")), smallFace, grey)
 	}

@@ -84,9 +84,11 @@ function legend(runs, toScale) {
   const lanes = runs.flatMap((r) => r.lanes);
   const shape = (name) => lanes.some((l) => l.marks.some((m) => m.shape === name));
   const style = (name) => lanes.some((l) => l.bars.some((b) => b.style === name));
+  const [holder, held] = lanes.flatMap((l) => l.bars.filter((b) => b.style === "holding").map((b) => [l, b]))[0] ?? [];
   const servers = [...new Set(lanes.filter((l) => l.kind === "node").map((l) => l.name))];
   return [
     servers.length > 0 && servers.length <= 6 && `${servers.join(" ")}: ${servers.length > 1 ? "Redis servers" : "a Redis server"}`,
+    held && `${held.short}: a lease of ${holder.name}`,
     shape("granted") && "★ lock granted", shape("crowned") && "♛ promotion", shape("accepted") && "● write accepted", shape("rejected") && "⊗ write rejected",
     shape("lost") && "✕ lost", shape("leapt") && "◆ clock changed", style("stale") && "dashed: the lease is over, its client still acts",
     style("copied") && "dotted: copy of a key", runs.some((r) => r.flights.some((f) => f.fate !== "deliver")) && "dashed arrow: late or lost",
