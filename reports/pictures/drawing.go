@@ -24,7 +24,7 @@ func (f *figure) drawStory(c draw.Canvas) {
 	p := pen{c: c, top: c.Max.Y}
 	p.fill(box{0, 0, f.width, f.height}, white)
 	f.plot(f).Draw(f.plotArea(c))
-	f.legend(p, f.left, f.height-f.foot/2)
+	f.legend(p, outer, f.height-f.foot/2)
 }
 
 // plotArea is the part of a canvas in which the plot lies.
