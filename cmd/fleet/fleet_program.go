@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"lockstep/cmd/fleet/queue"
+	"lockstep/scenarios/shards"
 )
 
 // A program is the program lockstep, which carries out the shards.
@@ -83,6 +84,9 @@ func (f *fleetFlags) path() (string, error) {
 // errNotStarted says that the child could not be started. That is the fault of this machine, and not of the shard.
 var errNotStarted = errors.New("the program lockstep cannot be started")
 
+// errElsewhere says that the machine cannot play a shard, though perhaps another can; the last line of the output says why.
+var errElsewhere = errors.New("the shard cannot be played on this machine")
+
 // shard carries out a shard in a directory, and checks its files. What the child prints goes to output.
 func (p program) shard(ctx context.Context, s queue.Search, shard int, dir string, output io.Writer) error {
 	args := append([]string{}, s.Command...)
@@ -105,7 +109,11 @@ func (p program) shard(ctx context.Context, s queue.Search, shard int, dir strin
 		killGroup(cmd.Process)
 		done <- err
 	}()
-	if err := <-done; err != nil {
+	err := <-done
+	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() == shards.ExitElsewhere {
+		return errElsewhere
+	}
+	if err != nil {
 		return err
 	}
 	return queue.Check(dir, s, shard)

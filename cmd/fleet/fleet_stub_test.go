@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lockstep/scenarios/shards"
 )
 
 const (
@@ -27,7 +29,9 @@ const (
 	stubName  = "lockstep"
 	// stubBuildEnv names the build of the stub.
 	stubBuildEnv = "LOCKSTEP_TEST_BUILD"
-	stubBuild    = "sha256:0000000000000000000000000000000000000000000000000000000000000001"
+	// stubGuestsEnv says that the stub is on a machine that cannot make guests.
+	stubGuestsEnv = "LOCKSTEP_TEST_NO_GUESTS"
+	stubBuild     = "sha256:0000000000000000000000000000000000000000000000000000000000000001"
 )
 
 // By its name this test binary is also the program of the fleet, and a stub of the program lockstep.
@@ -58,6 +62,7 @@ func stub(args []string) int {
 	murder := fl.Int("murder", 0, "the shard that kills its worker")
 	huge := fl.Int("huge", 0, "the shard with too many answers")
 	lie := fl.Int("lie", 0, "the shard whose answers do not check")
+	guests := fl.Bool("guests", false, "exit as a machine that cannot make guests")
 	ignore := fl.Bool("stubborn", false, "ignore SIGTERM")
 	shard := fl.String("shard", "", "")
 	out := fl.String("out", "", "")
@@ -80,6 +85,10 @@ func stub(args []string) int {
 	// Between a half and one and a half of the time, always the same.
 	seed := sha256.Sum256([]byte(*shard))
 	time.Sleep(*sleep/2 + *sleep*time.Duration(seed[0])/256)
+	if *guests && os.Getenv(stubGuestsEnv) != "" {
+		fmt.Fprintln(os.Stderr, "lockstep: there is no go command")
+		return shards.ExitElsewhere
+	}
 	switch i {
 	case *poison:
 		fmt.Println(strings.Repeat("a line of the output\n", 2000) + "panic: as ordered")

@@ -221,6 +221,9 @@ func (w *submitter) probe(ctx context.Context) error {
 		return nil
 	case short.Err() != nil || errors.Is(err, queue.ErrTooLarge):
 		return ctx.Err()
+	case errors.Is(err, errElsewhere):
+		why := strings.TrimPrefix(lastLine(output.String()), "lockstep: ")
+		return fmt.Errorf("%s; the machine that submits a search merges its shards, so it needs what the workers need", reports.Visible(why))
 	}
 	if text := strings.TrimSpace(output.String()); text != "" {
 		w.log.line(text)
@@ -421,15 +424,19 @@ func parallel(n int, f func(int) error) error {
 	return first
 }
 
-// greet counts the workers, and says so if there is none.
+// greet counts the workers that can play the search, and says so if there is none.
 func (w *submitter) greet(all []queue.Worker) {
 	w.workers = 0
+	unfit := 0
 	others := map[string]int{}
 	for _, one := range all {
-		if one.Build == w.Build {
-			w.workers++
-		} else {
+		switch {
+		case one.Build != w.Build:
 			others[one.Build]++
+		case slices.Contains(one.Unfit, w.ID()):
+			unfit++
+		default:
+			w.workers++
 		}
 	}
 	if w.workers > 0 || w.store.count() == w.Of {
@@ -440,6 +447,10 @@ func (w *submitter) greet(all []queue.Worker) {
 		return
 	}
 	w.empty = true
+	if unfit > 0 {
+		w.log.say("no worker can play this search, because it needs WebAssembly: start a worker on a machine that has the go command and the source of Lockstep")
+		return
+	}
 	if len(others) > 0 {
 		build := reports.Visible(slices.Sorted(maps.Keys(others))[0])
 		w.log.say("no worker has this build, %s; workers have %s: install the same lockstep everywhere", queue.ShortBuild(w.Build), queue.ShortBuild(build))

@@ -120,6 +120,37 @@ func TestWorkerOfAnotherBuild(t *testing.T) {
 	}
 }
 
+// A search that needs guests is left to workers whose machines can make them. Meanwhile those that cannot play other searches.
+func TestWorkerWithoutGuests(t *testing.T) {
+	t.Parallel()
+	b, r := newBench(t), startRedis(t)
+	bare := newBench(t)
+	bare.env = []string{stubGuestsEnv + "=1"}
+	poor := bare.fleet("work", "--queue", r.url(), "--workers", "3")
+	bare.until(poor, "takes shards of build", limit)
+	p := b.fleet("explore", "--guests", "--queue", r.url(), "--shards", "10")
+	bare.until(poor, " of 10 of search "+queue.Search{Build: stubBuild, Command: []string{"explore", "--guests"}, Of: 10}.ID()+
+		": there is no go command; the worker leaves that search to other workers\n", limit)
+	b.until(p, "no worker can play this search, because it needs WebAssembly: start a worker on a machine that has the go command and the source of Lockstep\n", limit)
+	if stdout, stderr, code := b.wait(b.fleet("explore", "--queue", r.url(), "--shards", "5"), limit); stdout != b.alone("explore") || code != 1 {
+		t.Errorf("another search: exit status %d\n%s", code, stderr)
+	}
+	rich := b.fleet("work", "--queue", r.url(), "--workers", "1")
+	if stdout, stderr, code := b.wait(p, limit); stdout != b.alone("explore") || code != 1 {
+		t.Errorf("exit status %d\n%s", code, stderr)
+	}
+	if text := poor.stderr.String(); strings.Count(text, "leaves that search") != 1 || strings.Count(text, ": done in") != 4 || strings.Contains(text, "failed") {
+		t.Errorf("the worker that cannot make guests says:\n%s", text)
+	}
+	if text := rich.stderr.String(); strings.Count(text, ": done in") != 9 {
+		t.Errorf("the worker that can make guests says:\n%s", text)
+	}
+	_, stderr, code := bare.wait(bare.fleet("explore", "--guests", "--queue", r.url(), "--shards", "7"), limit)
+	if code != exitInput || stderr != "lockstep: there is no go command; the machine that submits a search merges its shards, so it needs what the workers need\n" {
+		t.Errorf("a submitter that cannot make guests: exit status %d\n%s", code, stderr)
+	}
+}
+
 func TestFleetSetsShardsAside(t *testing.T) {
 	t.Parallel()
 	for what, wants := range map[string][]string{

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ const (
 	lastTry      = 3 * time.Second        // for what has to be said to the queue at the end
 	strangersPer = 10 * time.Second       // how often to look for searches of other builds
 	mostPause    = 10 * time.Second       // after failures in a row
+	unfitPause   = 200 * time.Millisecond // after a shard that cannot be played here, so that others get it
 	// signalDelay is how much later than its child a worker may get a signal that was sent to both.
 	signalDelay = 300 * time.Millisecond
 )
@@ -37,10 +39,12 @@ func newWork(f *fleetFlags) *cobra.Command {
 		Long: `Work carries out shards of any search in the queue, until it is interrupted. Then it ends at
 once, and others carry out its shards.
 
-It leaves shards of another build of lockstep to others, and says so. A shard that fails three
-times is set aside. The failures on all workers are counted together. The death of a worker does
-not count as a failure. But a shard is also set aside once ten workers have died while working on
-it.`,
+It leaves shards of another build of lockstep to others, and says so. So it does with a search
+that needs WebAssembly, if its machine lacks the go command or the source of Lockstep.
+
+A shard that fails three times is set aside. The failures on all workers are counted together.
+The death of a worker does not count as a failure. But a shard is also set aside once ten workers
+have died while working on it.`,
 		Example: `  lockstep fleet work --queue redis://queue.example:6379
   lockstep fleet work --queue rediss://queue.example --workers 4`,
 		Args: noArgs,
@@ -69,7 +73,7 @@ type worker struct {
 	busy   sync.WaitGroup
 	failed atomic.Int32 // how many attempts in a row have failed
 	stuck  atomic.Int32 // the number of queue operations that are failing
-	mu     sync.Mutex   // for log
+	mu     sync.Mutex   // for log, and for Unfit
 }
 
 // errSignal says that a worker was asked to end.
@@ -172,7 +176,7 @@ func (w *worker) live() {
 	defer tick.Stop()
 	var looked time.Time
 	for {
-		err := w.q.SignOfLife(w.ctx, w.Worker)
+		err := w.q.SignOfLife(w.ctx, w.self())
 		if err == nil && time.Since(looked) >= strangersPer {
 			looked = time.Now()
 			err = w.strangers(told)
@@ -259,6 +263,13 @@ func (w *worker) take(id string, shard int) {
 	case w.ctx.Err() != nil || s.Build != w.Build:
 		w.release(s, shard, attempt)
 		return
+	case slices.Contains(w.self().Unfit, id):
+		w.giveBack(s, shard, attempt)
+		select {
+		case <-w.ctx.Done():
+		case <-time.After(unfitPause):
+		}
+		return
 	}
 	if pause := w.carryOut(s, shard, attempt); pause > 0 {
 		// If the fault is this machine's, others get the shards.
@@ -290,6 +301,10 @@ func (w *worker) carryOut(s queue.Search, shard int, attempt string) (pause time
 	switch {
 	case w.ctx.Err() != nil && err != nil:
 		w.release(s, shard, attempt)
+		return 0
+	case errors.Is(err, errElsewhere):
+		w.refuse(s, shard, output)
+		w.giveBack(s, shard, attempt)
 		return 0
 	case errors.Is(err, errNotStarted) || errors.Is(err, queue.ErrOtherBuild):
 		w.release(s, shard, attempt)
@@ -336,12 +351,42 @@ func (w *worker) fail(s queue.Search, shard int, attempt string, err error, outp
 	return min(time.Duration(w.failed.Add(1)-1)*time.Second, mostPause)
 }
 
-// release gives a shard back. If that does not succeed, the submitter finds out that this worker has ended.
+// release gives a shard back, and says so.
 func (w *worker) release(s queue.Search, shard int, attempt string) {
-	err := w.persist(func(ctx context.Context) error { return w.q.Release(ctx, s, shard, attempt) })
-	if err == nil {
+	if w.giveBack(s, shard, attempt) == nil {
 		w.say("shard %d of %d of search %s: given back", shard, s.Of, s.ID())
 	}
+}
+
+// giveBack gives a shard back. If that does not succeed, the submitter finds out that this worker has ended.
+func (w *worker) giveBack(s queue.Search, shard int, attempt string) error {
+	return w.persist(func(ctx context.Context) error { return w.q.Release(ctx, s, shard, attempt) })
+}
+
+// refuse notes that a search cannot be played on this machine, and says why. From now on this worker gives its shards back at once. They stay in the
+// same queue as all others: one more queue would double what idle workers cost the server.
+func (w *worker) refuse(s queue.Search, shard int, output *tail) {
+	w.mu.Lock()
+	known := slices.Contains(w.Unfit, s.ID()) // another slot of this worker was faster
+	if !known {
+		w.Unfit = append(w.Unfit, s.ID())
+	}
+	w.mu.Unlock()
+	if known {
+		return
+	}
+	why := strings.TrimPrefix(lastLine(output.String()), "lockstep: ")
+	w.say("shard %d of %d of search %s: %s; the worker leaves that search to other workers", shard, s.Of, s.ID(), reports.Visible(why))
+	if err := w.persist(func(ctx context.Context) error { return w.q.Introduce(ctx, w.self()) }); err != nil {
+		w.fatal(err)
+	}
+}
+
+// self is what the worker says about itself.
+func (w *worker) self() queue.Worker {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Worker
 }
 
 // fatal ends the worker, because of something that is not the fault of a shard.

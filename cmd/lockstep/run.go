@@ -296,8 +296,9 @@ func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome,
 	if err := f.greet(c); err != nil {
 		return nil, err
 	}
-	own := 0
+	own, memo := 0, f.memo(f.known)
 	for i := range cases {
+		cases[i].Everywhere = memo != nil
 		if cases[i].Elsewhere = !f.shard.Has(i); !cases[i].Elsewhere {
 			own++
 		}
@@ -307,7 +308,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome,
 		Workers: f.atOnce(),
 		Limit:   f.limit,
 		Memory:  f.memory,
-		Memo:    f.memo(f.known),
+		Memo:    memo,
 		Notice:  func(text string) { fmt.Fprintln(c.ErrOrStderr(), reports.Visible(text)) },
 	}
 	bar := progress(c.ErrOrStderr(), own)

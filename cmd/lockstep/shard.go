@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lockstep/clients"
+	"lockstep/scenarios/play"
 	"lockstep/scenarios/search"
 	"lockstep/scenarios/shards"
 	"lockstep/sim/workers"
@@ -163,7 +164,11 @@ func (f *shardFlags) end(c *cobra.Command, out string, err error) error {
 	if closed := f.kept.Close(); err == nil {
 		err = closed
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, play.ErrNoGuests) && c.Context().Err() == nil:
+		fmt.Fprintln(c.ErrOrStderr(), "lockstep:", told(err))
+		return status(shards.ExitElsewhere)
+	case err != nil:
 		return err
 	}
 	fmt.Fprintf(c.OutOrStdout(), "shard %v is complete: %s in %s; when all shards are complete, lockstep merge DIR... prints the result\n", f.shard, many(f.kept.Known(), "answer"), operand(out))

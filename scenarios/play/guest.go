@@ -215,7 +215,7 @@ func guestModule() (*wasm.Module, error) {
 func self(ctx context.Context) (program, error) {
 	path, cache, err := wasm.Self(ctx)
 	if err != nil {
-		return program{}, fmt.Errorf("this program cannot be compiled to WebAssembly: %w", err)
+		return program{}, fmt.Errorf("%w: %w", ErrNoGuests, err)
 	}
 	return program{path, cache}, nil
 }

@@ -3,6 +3,7 @@ package play
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 
@@ -27,6 +28,9 @@ const (
 	// GuestsNever makes clients guests only where a scenario file has guests=yes.
 	GuestsNever Guests = "never"
 )
+
+// ErrNoGuests is the error of a run with guests on a machine that cannot make them, for example because it has no go command.
+var ErrNoGuests = errors.New("this program cannot be compiled to WebAssembly")
 
 // settle applies the mode to the run. A lock in another language needs no guests: its host is already its whole machine. A run
 // with guests is never restless: it can be repeated byte for byte, whatever the lock.
@@ -108,7 +112,7 @@ func (c Case) NeedsGuests(o *Outcome) bool {
 }
 
 // AsGuests returns the outcome of a case, given the outcome of its native run. If that leaves something open that guests may
-// settle, it plays the case with guests. If this is not possible, it returns the native outcome, with the reason added.
+// settle, it plays the case with guests. If this machine cannot make guests, it returns what [Case.withoutGuests] does.
 func (c Case) AsGuests(ctx context.Context, native *Outcome, play func(Case) (*Outcome, error)) (*Outcome, error) {
 	c.doubt(native)
 	if !c.NeedsGuests(native) {
@@ -117,7 +121,7 @@ func (c Case) AsGuests(ctx context.Context, native *Outcome, play func(Case) (*O
 	if _, err := self(ctx); ctx.Err() != nil {
 		return nil, ctx.Err()
 	} else if err != nil {
-		return native.notAsGuests(err.Error()), nil
+		return c.withoutGuests(native, err)
 	}
 	c.Run.Guests = true
 	o, err := play(c)
@@ -136,6 +140,15 @@ func (o *Outcome) or(guests *Outcome) *Outcome {
 		return o.notAsGuests(guests.Report.Reason)
 	}
 	return o.because("with the clients as WebAssembly the run did not end either: " + guests.Report.Reason)
+}
+
+// withoutGuests returns the outcome of a case whose clients should be guests, which this machine cannot make: the native outcome, with the
+// reason added; or the error, if the case must have the same outcome on every machine.
+func (c Case) withoutGuests(native *Outcome, err error) (*Outcome, error) {
+	if c.Everywhere {
+		return nil, err
+	}
+	return native.notAsGuests(err.Error()), nil
 }
 
 // notAsGuests adds to an outcome the reason why the clients could not run as WebAssembly.
@@ -160,7 +173,11 @@ func repeatAsGuests(ctx context.Context, run func(context.Context, []json.RawMes
 	}
 	if err != nil {
 		for _, i := range again {
-			each(i, natively[i].notAsGuests(err.Error()))
+			o, err := cases[i].withoutGuests(natively[i], err)
+			if err != nil {
+				return err
+			}
+			each(i, o)
 		}
 		return nil
 	}

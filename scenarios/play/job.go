@@ -58,6 +58,8 @@ type Case struct {
 	New clients.New
 	// Elsewhere says that another shard plays the case: RunAll leaves it out.
 	Elsewhere bool
+	// Everywhere says that the case must have the same outcome on every machine: that this one cannot make guests is an error.
+	Everywhere bool
 }
 
 // job is a case in the form in which it is sent to a worker process. The scenario is sent as text, because that can be printed

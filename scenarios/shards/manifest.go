@@ -26,6 +26,9 @@ const (
 	AnswersFile  = "answers.jsonl"
 )
 
+// ExitElsewhere is the exit status of a command with --shard that cannot be played on this machine, though perhaps on another.
+const ExitElsewhere = 4
+
 // format is the version of both files.
 const format = 2
 

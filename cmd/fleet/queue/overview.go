@@ -20,6 +20,8 @@ type Worker struct {
 	PID   int    `json:"pid"`
 	Build string `json:"build"`
 	Slots int    `json:"workers"` // how many shards it works on at once
+	// Unfit are the IDs of searches that cannot be played on the machine of this worker.
+	Unfit []string `json:"unfit,omitempty"`
 }
 
 // SignOfLife says that a worker is alive, for the next [Alive].
@@ -29,6 +31,11 @@ func (q *Queue) SignOfLife(ctx context.Context, w Worker) error {
 	if err != nil || there {
 		return q.Explain(ctx, err)
 	}
+	return q.Introduce(ctx, w)
+}
+
+// Introduce is the first sign of life of a worker, and one after which it has something else to say about itself.
+func (q *Queue) Introduce(ctx context.Context, w Worker) error {
 	about, err := json.Marshal(w)
 	if err != nil {
 		return err
