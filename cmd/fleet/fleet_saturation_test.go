@@ -96,7 +96,10 @@ func measure(t *testing.T) costs {
 		return err
 	})
 	packed := make([]byte, 20<<10) // a shard of a thousand answers
-	c.finish = each(func(n int) error { return q.Finish(t.Context(), s, n, "w", packed) })
+	c.finish = each(func(n int) error {
+		_, err := q.Finish(t.Context(), s, n, "w", packed)
+		return err
+	})
 
 	var given atomic.Int32
 	done := make(chan struct{})

@@ -135,7 +135,8 @@ func newForget(f *fleetFlags) *cobra.Command {
 		Use:   "forget ID",
 		Short: "Remove a search from the queue, with all that its shards found",
 		Long: `Forget removes a search from the queue, with all that its shards found. Other keys in the server
-are not touched. Commands that wait for the search end with an error, and workers drop its shards.`,
+are not touched. Commands that wait for the search end with an error, and workers stop its shards
+within ten seconds.`,
 		Example: "  lockstep fleet forget 3f2a90b1c77d --queue redis://queue.example:6379",
 		Args:    oneID("lockstep fleet status"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -326,7 +326,7 @@ func (w *submitter) exchange(ctx context.Context, state queue.State) error {
 		if err != nil {
 			return err
 		}
-		if err := w.q.Finish(ctx, w.Search, n, "submitter", packed); err != nil {
+		if _, err := w.q.Finish(ctx, w.Search, n, "submitter", packed); err != nil {
 			return err
 		}
 		state.Done[n] = true

@@ -453,6 +453,53 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// A worker stops the shards of a search that was forgotten, and what it has done of them is not kept.
+func TestForgetStopsShards(t *testing.T) {
+	t.Parallel()
+	b, r := newBench(t), startRedis(t)
+	w := b.fleet("work", "--queue", r.url(), "--workers", "2")
+	p := b.fleet("explore", "--sleep", "200s", "--queue", r.url(), "--shards", "2")
+	s := queue.Search{Build: stubBuild, Command: []string{"explore", "--sleep", "200s"}, Of: 2}
+	c := r.client()
+	for deadline := time.Now().Add(limit); c.HLen(t.Context(), "lockstep:fleet:search:"+s.ID()+":claim").Val() < 2; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the worker takes no shards")
+		}
+	}
+	if _, stderr, code := b.wait(b.fleet("forget", s.ID(), "--queue", r.url()), limit); code != 0 {
+		t.Fatal(stderr)
+	}
+	b.wait(p, limit)
+	for n := 1; n <= 2; n++ {
+		b.until(w, fmt.Sprintf("shard %d of 2 of search %s: stopped, because the search was forgotten", n, s.ID()), limit)
+	}
+
+	// A shard that was done at the same moment.
+	server, err := queue.ParseServer(r.url(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := queue.Open(t.Context(), server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if kept, err := q.Finish(t.Context(), s, 1, "w", []byte("packed")); kept || err != nil {
+		t.Errorf("the shard is kept: %v, %v", kept, err)
+	}
+	if keys := c.Keys(t.Context(), "lockstep:fleet:search*").Val(); len(keys) != 1 || !strings.HasSuffix(keys[0], ":forgotten") {
+		t.Errorf("left behind: %v", keys)
+	}
+
+	// The worker goes on.
+	if stdout, stderr, code := b.wait(b.fleet("explore", "--queue", r.url(), "--shards", "5"), limit); stdout != b.alone("explore") || code != 1 {
+		t.Errorf("exit status %d\n%s", code, stderr)
+	}
+	if text := w.stderr.String(); strings.Contains(text, "failed") || strings.Contains(text, "given back") {
+		t.Errorf("the worker says:\n%s", text)
+	}
+}
+
 func TestHelpFits(t *testing.T) {
 	b := newBench(t)
 	for _, args := range [][]string{{}, {"explore"}, {"matrix"}, {"run"}, {"work"}, {"status"}, {"forget"}} {

@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	againPause   = 500 * time.Millisecond // before a command to the queue is tried again
-	lastTry      = 3 * time.Second        // for what has to be said to the queue at the end
-	strangersPer = 10 * time.Second       // how often to look for searches of other builds
-	mostPause    = 10 * time.Second       // after failures in a row
-	unfitPause   = 200 * time.Millisecond // after a shard that cannot be played here, so that others get it
+	againPause  = 500 * time.Millisecond // before a command to the queue is tried again
+	lastTry     = 3 * time.Second        // for what has to be said to the queue at the end
+	searchesPer = 10 * time.Second       // how often to look for searches of other builds, and for those that were forgotten
+	mostPause   = 10 * time.Second       // after failures in a row
+	unfitPause  = 200 * time.Millisecond // after a shard that cannot be played here, so that others get it
 	// signalDelay is how much later than its child a worker may get a signal that was sent to both.
 	signalDelay = 300 * time.Millisecond
 )
@@ -73,11 +73,21 @@ type worker struct {
 	busy   sync.WaitGroup
 	failed atomic.Int32 // how many attempts in a row have failed
 	stuck  atomic.Int32 // the number of queue operations that are failing
+	active sync.Map     // the attempts under way, each with its *underWay
 	mu     sync.Mutex   // for log, and for Unfit
+}
+
+// underWay is a shard that is being carried out.
+type underWay struct {
+	queue.Search
+	stop context.CancelCauseFunc
 }
 
 // errSignal says that a worker was asked to end.
 var errSignal = errors.New("the worker was asked to end")
+
+// errForgotten says that nobody wants the shards of a search any more.
+var errForgotten = errors.New("the search was forgotten")
 
 func (f *fleetFlags) work(c *cobra.Command, slots int) error {
 	p, err := f.program(c.Context())
@@ -168,7 +178,7 @@ func (w *worker) trouble(failing *bool, err error) {
 	}
 }
 
-// live gives signs of life, and says which searches this worker cannot help.
+// live gives signs of life, says which searches this worker cannot help, and stops shards of searches that were forgotten.
 func (w *worker) live() {
 	var lost bool
 	told := map[string]bool{}
@@ -177,9 +187,9 @@ func (w *worker) live() {
 	var looked time.Time
 	for {
 		err := w.q.SignOfLife(w.ctx, w.self())
-		if err == nil && time.Since(looked) >= strangersPer {
+		if err == nil && time.Since(looked) >= searchesPer {
 			looked = time.Now()
-			err = w.strangers(told)
+			err = w.look(told)
 		}
 		switch {
 		case w.ctx.Err() != nil:
@@ -197,16 +207,32 @@ func (w *worker) live() {
 	}
 }
 
-// strangers names searches of other builds, each once.
-func (w *worker) strangers(told map[string]bool) error {
+// look names searches of other builds, each once, and stops shards of searches that are not there because they were forgotten. One that the queue
+// has lost will be there again.
+func (w *worker) look(told map[string]bool) error {
 	all, err := w.q.Searches(w.ctx)
 	if err != nil {
 		return err
 	}
+	there := map[string]bool{}
 	for _, s := range all {
+		there[s.ID()] = true
 		if s.Build != w.Build && !told[s.ID()] {
 			told[s.ID()] = true
 			w.say("search %s needs build %s, and this worker has build %s: it leaves that search to other workers", s.ID(), reports.Visible(queue.ShortBuild(s.Build)), queue.ShortBuild(w.Build))
+		}
+	}
+	for _, value := range w.active.Range {
+		one := value.(*underWay)
+		if there[one.ID()] {
+			continue
+		}
+		forgotten, err := w.q.Forgotten(w.ctx, one.Search)
+		if err != nil {
+			return err
+		}
+		if forgotten {
+			one.stop(errForgotten)
 		}
 	}
 	return nil
@@ -291,7 +317,11 @@ func (w *worker) carryOut(s queue.Search, shard int, attempt string) (pause time
 		return 0
 	}
 	defer os.RemoveAll(dir)
-	err = w.program.shard(w.ctx, s, shard, dir, output)
+	ctx, stop := context.WithCancelCause(w.ctx)
+	defer stop(nil)
+	w.active.Store(attempt, &underWay{s, stop})
+	defer w.active.Delete(attempt)
+	err = w.program.shard(ctx, s, shard, dir, output)
 	if err != nil {
 		select {
 		case <-w.ctx.Done():
@@ -299,6 +329,9 @@ func (w *worker) carryOut(s queue.Search, shard int, attempt string) (pause time
 		}
 	}
 	switch {
+	case context.Cause(ctx) == errForgotten:
+		w.say("shard %d of %d of search %s: stopped, because %v", shard, s.Of, s.ID(), errForgotten)
+		return 0
 	case w.ctx.Err() != nil && err != nil:
 		w.release(s, shard, attempt)
 		return 0
@@ -319,9 +352,17 @@ func (w *worker) carryOut(s queue.Search, shard int, attempt string) (pause time
 		w.fatal(err)
 		return 0
 	}
-	err = w.persist(func(ctx context.Context) error { return w.q.Finish(ctx, s, shard, w.ID, packed) })
-	if err != nil {
+	var kept bool
+	err = w.persist(func(ctx context.Context) (err error) {
+		kept, err = w.q.Finish(ctx, s, shard, w.ID, packed)
+		return err
+	})
+	switch {
+	case err != nil:
 		w.fatal(err)
+		return 0
+	case !kept:
+		w.say("shard %d of %d of search %s: dropped, because the queue does not know the search any more", shard, s.Of, s.ID())
 		return 0
 	}
 	w.failed.Store(0)

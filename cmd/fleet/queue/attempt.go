@@ -65,12 +65,13 @@ var finish = redis.NewScript(touch + `
 	touch()
 	return 1`)
 
-// Finish stores what came out of a shard. It has no effect if the search is not known, because it was forgotten or the server lost it.
-func (q *Queue) Finish(ctx context.Context, s Search, shard int, worker string, packed []byte) error {
+// Finish stores what came out of a shard. If the search is not known, because it was forgotten or the server lost it, nothing is kept.
+func (q *Queue) Finish(ctx context.Context, s Search, shard int, worker string, packed []byte) (kept bool, err error) {
 	if err := q.client.WithTimeout(transferLimit).Set(ctx, dataKey(s, shard), packed, Kept).Err(); err != nil {
-		return q.Explain(ctx, err, s)
+		return false, q.Explain(ctx, err, s)
 	}
-	return q.Explain(ctx, finish.Run(ctx, q.client, []string{key(s), dataKey(s, shard)}, shard, worker).Err(), s)
+	kept, err = finish.Run(ctx, q.client, []string{key(s), dataKey(s, shard)}, shard, worker).Bool()
+	return kept, q.Explain(ctx, err, s)
 }
 
 // Fetch returns what came out of a shard, or nil if the server has lost it. Then the shard is no longer done.
