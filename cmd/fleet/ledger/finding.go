@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"lockstep/reports"
+	"lockstep/scenarios/script"
 )
 
 // A Finding is one way in which a lock fails.
@@ -34,6 +35,25 @@ type Finding struct {
 	id, first int64
 	// was is the state that it would have if it were not closed.
 	was State
+}
+
+// Faults says in one line what goes wrong in the smallest scenario, without when, such as "crash n1; restart n1 empty". It tells findings apart that
+// have the same lock, property and assumption. Without a scenario, it is the shape.
+func (f *Finding) Faults() string {
+	page, err := script.Parse("scenario", []byte(f.Scenario))
+	if err != nil {
+		return f.Shape
+	}
+	var all []string
+	page.EachStep(func(_, _ int, lane script.Lane, step script.Step) {
+		if fault := lane.Fault(step); fault != nil {
+			all = append(all, fmt.Sprint(fault))
+		}
+	})
+	if len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, "; ")
 }
 
 // A Night is what one night made of the findings of the locks that it searched.
@@ -78,20 +98,20 @@ func (n *Night) put(f *Finding) {
 	*to = append(*to, f)
 }
 
-// List returns all findings with their pages, those that need attention first; then by lock, property, assumption and shape.
+// List returns all findings with their stories, those that need attention first; then by lock, property, assumption and shape.
 func (l *Ledger) List(ctx context.Context) ([]*Finding, error) {
 	all, err := list(ctx, l.db, "", true)
 	return all, l.told(err)
 }
 
-// list returns the findings whose name begins with a prefix, with their pages if that is asked for.
-func list(ctx context.Context, q querier, prefix string, pages bool) ([]*Finding, error) {
-	scenario := "'', ''"
-	if pages {
-		scenario = "f.scenario, f.story"
+// list returns the findings whose name begins with a prefix, with their stories if that is asked for.
+func list(ctx context.Context, q querier, prefix string, stories bool) ([]*Finding, error) {
+	story := "''"
+	if stories {
+		story = "f.story"
 	}
 	rows, err := q.QueryContext(ctx, `SELECT f.id, f.name, f.lock, f.property, f.assumption, f.shape, f.title, f.state, f.closed IS NOT NULL, coalesce(f.closed, ''),
-		coalesce(a.label, ''), coalesce(z.label, ''), coalesce(j.label, ''), coalesce(f.first, 0), f.nights, f.size, f.token, `+scenario+`
+		coalesce(a.label, ''), coalesce(z.label, ''), coalesce(j.label, ''), coalesce(f.first, 0), f.nights, f.size, f.token, f.scenario, `+story+`
 		FROM findings f LEFT JOIN nights a ON a.id = f.first LEFT JOIN nights z ON z.id = f.last LEFT JOIN nights j ON j.id = f.judged
 		WHERE substr(f.name, 1, length(?)) = ?
 		ORDER BY f.lock, f.property, f.assumption, f.shape`, prefix, prefix)

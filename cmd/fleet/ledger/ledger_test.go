@@ -157,6 +157,44 @@ func TestNights(t *testing.T) {
 	}
 }
 
+// Two findings of one lock, property and assumption differ in what goes wrong. Each output says it.
+func TestFaults(t *testing.T) {
+	var found []string
+	for n, lanes := range []string{
+		"client c1\n  acquire\n  pause 12s\nnemesis\n  cut c1-n1\n",
+		"client c1\n  acquire\nnemesis\n  crash n1\n  when n1 sets c1 restart n1 empty\n",
+		"client c1\n  acquire\n",
+	} {
+		scenario := strings.Replace(page("a", n+2), "client c1\n  acquire\n", lanes, 1)
+		text, err := json.Marshal(map[string]string{"property": "lease exclusion", "assumption": "durable nodes", "scenario": scenario})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, string(text))
+	}
+	found = append(found, `{"property":"lease exclusion","assumption":"durable nodes","plan":[{"kind":"crash","steps":["crash n1"]}]}`)
+	l := open(t, filepath.Join(t.TempDir(), "l.db"))
+	n := mustAdd(t, l, "1", `{"lock":"a","seed":1,"bounded":{"bound":1,"kinds":["crash"]},"found":[`+strings.Join(found, ",")+`]}`)
+	list, err := l.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Page(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var night, table bytes.Buffer
+	n.WriteText(&night)
+	WriteList(&table, list)
+	for output, text := range map[string]string{"night": night.String(), "list": table.String(), "summary": n.Markdown(0), "page": string(p.index)} {
+		for _, want := range []string{"pause c1 12s; cut c1-n1", "crash n1; restart n1 empty", "none", "not reduced: crash"} {
+			if !strings.Contains(strings.ReplaceAll(text, "&#58;", ":"), want) {
+				t.Errorf("%s: %q is missing in\n%s", output, want, text)
+			}
+		}
+	}
+}
+
 // TestTwice checks that adding the same again changes nothing, in the file and in what is printed.
 func TestTwice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "l.db")

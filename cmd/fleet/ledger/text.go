@@ -96,9 +96,9 @@ func (n *Night) rows(most int, f func(state string, g *Finding)) (left int) {
 // WriteText writes the summary of a night.
 func (n *Night) WriteText(w io.Writer) {
 	fmt.Fprintf(w, "night %s: %s\n", word(n.Label), reports.Shorten(reports.Visible(n.What()), 400))
-	t := newTable("state", "ID", "lock", "property", "assumption broken", "first", "nights")
+	t := newTable("state", "ID", "lock", "property", "assumption broken", "first", "nights", "faults")
 	left := n.rows(mostRows, func(state string, f *Finding) {
-		t.AppendRow(table.Row{state, f.ID, word(f.Lock), word(f.Property), word(f.Assumption), word(f.First), f.Nights})
+		t.AppendRow(table.Row{state, f.ID, word(f.Lock), word(f.Property), word(f.Assumption), word(f.First), f.Nights, word(f.Faults())})
 	})
 	if t.Length() > 0 {
 		fmt.Fprintf(w, "\n%s", rendered(t))
@@ -115,14 +115,14 @@ func WriteList(w io.Writer, all []*Finding) {
 		fmt.Fprintln(w, "no findings")
 		return
 	}
-	head := table.Row{"state", "ID", "lock", "property", "assumption broken", "first", "last", "nights"}
+	head := table.Row{"state", "ID", "lock", "property", "assumption broken", "first", "last", "nights", "faults"}
 	reasons := slices.ContainsFunc(all, func(f *Finding) bool { return f.Reason != "" })
 	if reasons {
 		head = append(head, "closed because")
 	}
 	t := newTable(head...)
 	for _, f := range all {
-		row := table.Row{f.State, f.ID, word(f.Lock), word(f.Property), word(f.Assumption), word(f.First), word(f.Last), f.Nights}
+		row := table.Row{f.State, f.ID, word(f.Lock), word(f.Property), word(f.Assumption), word(f.First), word(f.Last), f.Nights, word(f.Faults())}
 		if reasons {
 			row = append(row, word(f.Reason))
 		}
@@ -171,6 +171,7 @@ func (f *Finding) WriteText(w io.Writer, history []Line) {
 	fmt.Fprintf(w, "%s  %s\n\n", f.ID, reports.Visible(f.Title))
 	fmt.Fprintf(w, "lock      %s\n", reports.Visible(f.Lock))
 	fmt.Fprintf(w, "violated  %s; assumption broken: %s\n", reports.Visible(f.Property), reports.Visible(f.Assumption))
+	fmt.Fprintf(w, "faults    %s\n", reports.Visible(f.Faults()))
 	fmt.Fprintf(w, "state     %s\n", f.status())
 	fmt.Fprintf(w, "seen on   %s\n", reports.Visible(f.span()))
 	fmt.Fprintf(w, "shape     %s\n\n", reports.Visible(f.Shape))
@@ -241,7 +242,7 @@ func (n *Night) Markdown(size int64) string {
 	room := mostSummary - int(min(size, mostSummary))
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Lockstep, night %s: %s\n\n%s\n\n", cell(n.Label), n.Counts(), cell(reports.Shorten(n.What(), 400)))
-	b.WriteString("| state | ID | lock | property | assumption broken | first | nights |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| state | ID | lock | property | assumption broken | first | nights | faults |\n|---|---|---|---|---|---|---|---|\n")
 	const note = "\nThere is no room here for %d more: lockstep ledger list shows all.\n"
 	full := 0
 	n.rows(1<<30, func(state string, f *Finding) {
@@ -249,7 +250,7 @@ func (n *Night) Markdown(size int64) string {
 		if state == "new" || state == "regressed" {
 			mark = "**"
 		}
-		row := fmt.Sprintf("| %s%s%s | %s | %s | %s | %s | %s | %d |\n", mark, state, mark, f.ID, cell(f.Lock), cell(f.Property), cell(f.Assumption), cell(f.First), f.Nights)
+		row := fmt.Sprintf("| %s%s%s | %s | %s | %s | %s | %s | %d | %s |\n", mark, state, mark, f.ID, cell(f.Lock), cell(f.Property), cell(f.Assumption), cell(f.First), f.Nights, cell(f.Faults()))
 		if full > 0 || b.Len()+len(row)+len(note)+20 > room {
 			full++
 			return
