@@ -199,8 +199,8 @@ func TestExploreFinds(t *testing.T) {
 		{"from-reply", "single", "", []string{"workload once: one perturbation is enough\n", "lease exclusion violated, no broken assumption: ", "reduced further to:\n"}},
 		{"single-uncompared", "single", script.Emptying, []string{"owner only violated, no broken assumption: ", "nemesis\n"}},
 		{"fenced-per-client", "fenced", "", []string{"nothing went wrong, and yet a claim is broken\n", "tokens violated, no broken assumption: "}},
-		{"single", "single", "", []string{"resource exclusion violated, broken bounded pause: ", "it is claimed that the lock survives a breach of bounded pause\n", "pause "}},
-		{"watchdog-fixed-period", "watchdog", script.LateWrite, []string{"resource exclusion violated, broken bounded delay: ", "it is claimed that the lock keeps this even with a breach of bounded delay, as watchdog does under this plan\n"}},
+		{"single", "single", "", []string{"resource exclusion violated, broken assumption \"bounded pause\": ", "it is claimed that the lock survives a breach of bounded pause\n", "pause "}},
+		{"watchdog-fixed-period", "watchdog", script.LateWrite, []string{"resource exclusion violated, broken assumption \"bounded delay\": ", "it is claimed that the lock keeps this even with a breach of bounded delay, as watchdog does under this plan\n"}},
 		{"panics", "single", script.Crashing, []string{"the run did not end: panic: no answer\n", "(explore_test.go:", "nemesis\n"}},
 		{"leaks", "single", script.Crashing, []string{"the run did not end: goroutines left behind\n", "(explore_test.go:", "nemesis\n"}},
 	} {

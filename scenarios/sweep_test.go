@@ -105,8 +105,8 @@ func TestSweepShowsTheLocksOwnFault(t *testing.T) {
 		own       checker.Property
 		also      string
 	}{
-		{"sweep-client-jump/single", "single-until-wall", checker.ExpiredOnReturn, "lease exclusion violated, broken bounded clock error (when "},
-		{"sweep-delay-slow-clock/fenced", "fenced-after", checker.Tokens, "resource exclusion violated, broken bounded delay (on "},
+		{"sweep-client-jump/single", "single-until-wall", checker.ExpiredOnReturn, "lease exclusion violated, broken assumption \"bounded clock error\" (when "},
+		{"sweep-delay-slow-clock/fenced", "fenced-after", checker.Tokens, "resource exclusion violated, broken assumption \"bounded delay\" (on "},
 	} {
 		s, r := find(t, test.run)
 		c := play.Case{Scenario: s, Run: r.With(test.lock), New: findLock(t, test.lock)}

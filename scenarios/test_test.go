@@ -379,7 +379,7 @@ func TestRunFile(t *testing.T) {
 		{name: "as it is", want: []string{"PASS"}},
 		{"a violation is not expected", expects, "", nil, true, []string{
 			"deploy.txtar:%d: resource exclusion: expected ok, got violated", "--- FAIL: TestFile/deploy/ours", "see it again: go test -run '^TestFile$/^deploy$/^ours$' -skip '//^ours$/.' lockstep/scenarios\n", "1 not as expected"}},
-		{"another assumption", "bounded pause\n", "bounded delay\n", nil, true, []string{"expected broken bounded delay, got bounded pause"}},
+		{"another assumption", "bounded pause\n", "bounded delay\n", nil, true, []string{"expected broken assumption \"bounded delay\", got bounded pause"}},
 		{"a violation that does not come", "-- ours nodes=1 label=short --\n", "-- ours nodes=1 label=short --\nexpect lease exclusion violated\n", nil, true, []string{"lease exclusion: expected violated, got ok", "--- FAIL: TestFile/deploy/ours/short"}},
 		{"a must that does not occur", "  pause 15s\n", "  pause 5s\n", nil, true, []string{"nothing is proved: must c1 resumes after its lease ended: did not occur"}},
 		{"another timeline", writes, "c1       ok      write X ", nil, true, []string{"the timeline is another one from here on; scenarios.Rewrite(true) renews it", "\n              -   ", "c1       ok      write X ", "\n              +   ", "deploy.txtar:31: "}},

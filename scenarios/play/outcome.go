@@ -133,7 +133,7 @@ func BrokenWords(a checker.Assumption) string {
 	if a == checker.None {
 		return "no broken assumption"
 	}
-	return "broken " + string(a)
+	return fmt.Sprintf("broken assumption %q", a)
 }
 
 // ExpectedVerdict is the verdict that follows from the expected status of each property.

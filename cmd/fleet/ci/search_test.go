@@ -104,7 +104,7 @@ func TestNightly(t *testing.T) {
 		same(t, "the text", read(t, filepath.Join(results, "night.txt")), want.text)
 		same(t, "the JSON", read(t, filepath.Join(results, "night.json")), want.json)
 		same(t, "what was saved", tree(t, filepath.Join(results, "found")), want.found)
-		says(t, read(t, r.summary), 0, 0, "### Search\n\n    exploring", "\n    lease exclusion violated, broken durable nodes\n")
+		says(t, read(t, r.summary), 0, 0, "### Search\n\n    exploring", "\n    lease exclusion violated, broken assumption \"durable nodes\"\n")
 	}
 	merged()
 
