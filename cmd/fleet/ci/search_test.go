@@ -137,6 +137,7 @@ func TestNightly(t *testing.T) {
 		w.Env["GH_KEPT"] = service
 		return w.job(t, service, name, 0, attempt)
 	}
+	night("replay", "2026-11-20", 1).ended(false)
 	r := night("merge", "2026-11-20", 1)
 	r.ended(true, "1 new", "exit status 1")
 	says(t, read(t, r.summary), 0, 0, "night 2026-11-20: 1 new")
@@ -145,7 +146,7 @@ func TestNightly(t *testing.T) {
 	r = night("replay", "2026-11-21", 2)
 	r.ended(false, "1 ongoing")
 	says(t, read(t, r.summary), 0, 0, "night 2026-11-21: 0 new, 0 regressed, 1 ongoing")
-	r = night("merge", "2026-11-21", 2)
+	r = night("merge", "2026-11-22", 2) // after midnight: it is the same night
 	r.ended(false, "1 ongoing")
 	says(t, read(t, r.summary), 0, 0, "night 2026-11-21: 0 new, 0 regressed, 1 ongoing")
 	if exists(filepath.Join(service, "comment-2")) {
@@ -159,9 +160,9 @@ func TestNightly(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(service, "cache")); err != nil {
 		t.Fatal(err)
 	}
-	night("replay", "2026-11-22", 3).ended(false)
-	night("merge", "2026-11-22", 3).ended(true, "1 new", "exit status 1")
-	says(t, read(t, filepath.Join(service, "comment-2")), 0, 0, "night 2026-11-22: 1 new")
+	night("replay", "2026-11-23", 3).ended(false)
+	night("merge", "2026-11-23", 3).ended(true, "1 new", "exit status 1")
+	says(t, read(t, filepath.Join(service, "comment-2")), 0, 0, "night 2026-11-23: 1 new")
 	says(t, read(t, filepath.Join(service, "gh.log")), 0, 0, "issue comment 7 --body-file comment.md\n")
 
 	w.Env["SEARCH"] = ""

@@ -285,6 +285,29 @@ func TestSmallestPasses(t *testing.T) {
 	}
 }
 
+// TestOneNight replays a small scenario, which passes, before the search of the same night finds a larger one. The finding was there all the time. As
+// two nights, it would have regressed.
+func TestOneNight(t *testing.T) {
+	small := line("a", 2)
+	large := strings.ReplaceAll(small, `acquire\n\n`, `acquire\n  sleep 1s\n\n`)
+	for night, want := range map[string]State{"2": Ongoing, "3": Regressed} {
+		l := open(t, filepath.Join(t.TempDir(), "l.db"))
+		mustAdd(t, l, "1", large)
+		mustAdd(t, l, "1", small)
+		list, err := l.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := l.record(t.Context(), "2", "", nil, []Replayed{{list[0], Gone, ""}}); err != nil || len(n.Resolved) != 1 {
+			t.Fatal(n, err)
+		}
+		n := mustAdd(t, l, night, large)
+		if list, err = l.List(t.Context()); err != nil || list[0].State != want || n.Bad() != (want == Regressed) {
+			t.Errorf("added to night %s: %v, %v, %s", night, list, err, n.Counts())
+		}
+	}
+}
+
 // TestAlarmOnce alarms about a finding only when an addition makes it new or regressed; the table is that of the night.
 func TestAlarmOnce(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "l.db"))
