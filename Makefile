@@ -35,17 +35,15 @@ check: ## what to run before each commit: format, vet, staticcheck, and go test 
 
 # Tests with real servers come first: most of their time they wait, and a server that answers late on a busy machine changes what happens. So
 # beside them runs only what counts as theirs, and one other job on one processor at the lowest priority. When they have ended, two jobs
-# run side by side: package scenarios, and the other packages with the tests under the race detector. The second one takes less time, so it
-# ends with a part of package scenarios.
+# run side by side: package scenarios, and the other packages with the tests under the race detector.
 SERVERS := OnRedis|OnOwnServers|RueidislockIsCalm
 CATALOGUE := ^TestOnRedis$$
-PART := Explore
 BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files scenarios/internal/... scenarios/play scenarios/script scenarios/search sim/history sim/link
 
-.PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race test-part test-fleet
+.PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race test-fleet
 test: redis-server chromium xmllint curl wasi-libc ## run all tests, getting redis-server, chromium, xmllint, curl and a compiler from C to WebAssembly first if they are missing
 	$(GO) build ./...
-	$(MAKE) --no-print-directory -j4 test-scenarios test-part
+	$(MAKE) --no-print-directory -j4 test-scenarios test-race
 	$(MAKE) --no-print-directory test-fleet
 
 test-catalogue:
@@ -72,7 +70,7 @@ test-fleet:
 	$(GO) -C cmd/fleet test -timeout 20m $(LONG_FLEET)
 
 test-scenarios: test-catalogue test-servers test-nodes
-	$(GO) test -timeout 20m -skip '$(SERVERS)|$(PART)' ./scenarios
+	$(GO) test -timeout 20m -skip '$(SERVERS)' ./scenarios
 
 # All packages that are in no other job.
 test-others: test-beside
@@ -81,12 +79,9 @@ test-others: test-beside
 test-race: test-others
 	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
 
-test-part: test-race
-	$(GO) test -timeout 20m -run '$(PART)' -skip '$(SERVERS)' ./scenarios
-
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
-	$(GO) test -timeout 0 -run 'GatePasses|Series|VerdictsOfSeeds|NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
+	$(GO) test -timeout 0 -run 'GatePasses|Series|ModuleByPackageTime|ModuleProgram|TestMutex|GuestsOfLibraries|VerdictsOfSeeds|NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
 	$(GO) test -timeout 0 -run 'PlansAreOneRun|BoundFindsTheCatalogue|Counterfactual|HarmlessFaults|StrategiesFind|BoundFindsBroken|BoundLeaves|FencedResource' ./scenarios/search -args -all-draws
 	$(GO) test -timeout 0 ./scenarios/course/pack -args -all-draws
 	$(GO) -C cmd/fleet test -timeout 0 -p 1 ./...

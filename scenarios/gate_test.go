@@ -184,6 +184,7 @@ func TestGatePassesReferences(t *testing.T) {
 		"redlock-sequential", "redlock-wall", "redlock-extend",
 	} {
 		t.Run(name, func(t *testing.T) {
+			draws.Turn(t, uint64(i), 2)
 			seldom(t, i)
 			for _, o := range gate(t, clients.Lock{Name: "mine", Like: []string{name}, New: findLock(t, name)}, *gateSeed, false, "") {
 				t.Errorf("%s fails %s\n%s%s", name, o.Name(), o.Timeline(), o.Complain())

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"lockstep/internal/draws"
 )
 
 // The locks of a stranger's module call package time. They are compiled to WebAssembly with their tests, once.
@@ -30,6 +32,7 @@ func TestModuleByPackageTime(t *testing.T) {
 	// This lock takes nothing from Env but its nodes. Each run has a verdict. Where it cannot be compiled, the run stays unproved and says
 	// why.
 	t.Run("wholly", func(t *testing.T) {
+		draws.Turn(t, 0, 3)
 		out, status := m.run(t, "timed", "./timed.test", "-test.v", "-test.run=^TestTimed$")
 		says(t, out, status, 0, "2 runs: 2 proved (", "; 1 with the clients as WebAssembly (*))")
 
@@ -46,6 +49,7 @@ func TestModuleByPackageTime(t *testing.T) {
 	// This lock reads the clock in Env for the end of its lease, and calls package time for the rest. A fault of that clock reaches only half
 	// of it natively, so the run is repeated with guests, or proves nothing.
 	t.Run("partly", func(t *testing.T) {
+		draws.Turn(t, 1, 3)
 		out, status := m.run(t, "timed", "./timed.test", "-test.v", "-test.run=^TestDated$")
 		says(t, out, status, 1, "the assumption broken with it: bounded clock error", "it is claimed that the lock is as good as single, which keeps it here", "(1 broken; 1 with the clients as WebAssembly (*))")
 
@@ -68,6 +72,7 @@ func TestModuleByPackageTime(t *testing.T) {
 // native clients share it, so no two tokens are equal. With the host name in the token, the lock is correct. It then also closes a channel of
 // its process, which native clients share.
 func TestModuleProgramByPackageTime(t *testing.T) {
+	draws.Turn(t, 2, 3)
 	if testing.Short() {
 		t.Skip("builds a module of its own, and compiles it to WebAssembly")
 	}

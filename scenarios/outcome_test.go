@@ -24,13 +24,13 @@ func TestUnexpectedAssumption(t *testing.T) {
 		{"as expected", checker.DurableNodes, []checker.Violation{found(owner, checker.None), found(lease, checker.DurableNodes)}, ""},
 		{"whatever it is", "", []checker.Violation{found(lease, checker.BoundedPause)}, ""},
 		{"another", checker.DurableNodes, []checker.Violation{found(owner, checker.None), found(lease, checker.BoundedClockError)},
-			"lease exclusion: expected broken assumption \"durable nodes\", got bounded clock error"},
+			"lease exclusion: expected broken assumption \"durable nodes\", got broken assumption \"bounded clock error\""},
 		{"the second is another", checker.DurableNodes, []checker.Violation{found(lease, checker.DurableNodes), found(lease, checker.BoundedClockError)},
-			"lease exclusion: expected broken assumption \"durable nodes\", got bounded clock error in violation 2: it broke"},
+			"lease exclusion: expected broken assumption \"durable nodes\", got broken assumption \"bounded clock error\" in violation 2: it broke"},
 		{"the lock is not at fault", checker.None, []checker.Violation{found(lease, checker.BoundedDelay)},
 			"lease exclusion: expected no broken assumption, got bounded delay"},
 		{"the lock is at fault", checker.BoundedDelay, []checker.Violation{found(lease, checker.None)},
-			"lease exclusion: expected broken assumption \"bounded delay\", got none"},
+			"lease exclusion: expected broken assumption \"bounded delay\", got no broken assumption"},
 	} {
 		o := &play.Outcome{
 			Run: script.Section{Expect: []script.Expectation{{Property: lease, Status: checker.Violated, Assumption: c.assumption}}},

@@ -530,14 +530,14 @@ func TestLeaseCountedForLonger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "what helps: count the lease by Env.Clock, from before the request"; o.Standing() != play.Broke || !strings.Contains(o.Complain(), want) {
+		if want := "what helps: let Until be at most one TTL after the request was sent, by Env.Clock; do not count from the reply"; o.Standing() != play.Broke || !strings.Contains(o.Complain(), want) {
 			t.Errorf("%s: %s; there is no %q in\n%s", lock.name, o.Standing().Word(), want, o.Complain())
 		}
 	}
 	s, r := find(t, "release-race/getdel")
 	o := simulated(t, s, r, 1)
 	o.Run.Expect = nil
-	if got := o.Complain(); !strings.Contains(got, "lease exclusion violated") || strings.Contains(got, "count the lease") {
+	if got := o.Complain(); !strings.Contains(got, "lease exclusion violated") || strings.Contains(got, "let Until be") {
 		t.Errorf("a lock that counts its leases as it must:\n%s", got)
 	}
 }

@@ -65,7 +65,7 @@ func (c chanceOf) runs() (names []string) {
 // and above for libraries in their place. Restless libraries are left out: their traces differ with one seed already.
 func TestVerdictsOfSeeds(t *testing.T) {
 	asLibraryWorker()
-	draws.EveryOther(t, 1)
+	draws.Turn(t, 2, 4)
 	if testing.Short() {
 		t.Skip("plays every run with every library, and some with many seeds")
 	}

@@ -100,7 +100,7 @@ func (e *exploration) smallest(t testing.TB, a *attempt, f failure) (*script.Sce
 		return a.page(), err
 	}
 	if c.Excused > 0 {
-		e.print(t, "%s", c.Chance(strings.Join(e.like, " and ")))
+		e.print(t, "%s", c.Chance(strings.Join(e.like, " or ")))
 	}
 	return c.Scenario, nil
 }

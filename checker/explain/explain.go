@@ -286,18 +286,24 @@ func (n *narrator) during(i int) int {
 	return -1
 }
 
-// amid says in which operation the client of change i sent its request, and returns the invocation; nothing and -1 if it was in none.
+// amid says in which operation the client of change i sent its request, and when, if the operation was over when the request arrived. It returns the
+// invocation of the operation; nothing and -1 if there was none.
 func (n *narrator) amid(i int) (text string, in int) {
 	in = n.during(i)
 	switch e := n.event(in); e.Op {
 	case history.Acquire:
-		return ", in an acquire", in
+		text = ", during an acquire"
 	case history.Release:
-		return ", in the release of " + e.Lease, in
+		text = ", in the release of " + e.Lease
 	case history.Extend:
-		return ", in the extension of " + e.Lease, in
+		text = ", in the extension of " + e.Lease
+	default:
+		return "", -1
 	}
-	return "", -1
+	if out := n.outcome(in); out >= 0 && out < i {
+		text = ", by a request that it had sent at " + history.Seconds(n.event(i).Departure()) + text
+	}
+	return text, in
 }
 
 // outcome returns the outcome of the operation that event i invoked, or -1.

@@ -465,7 +465,7 @@ func TestExplain(t *testing.T) {
 			10.106  c2 ok acquire c2#1 until=20
 			13      resource accept B c2#1`,
 			want: `
-			From 0.000s on the clocks of c1 ran slow by 50000 ppm.
+			From 0.000s on, the clocks of c1 ran slow by 50000 ppm.
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			The key of c1#1 expired on n1 at 10.004s.
 			c2 was granted c2#1 on n1 at 10.104s, valid until 20.000s by its own clock.
@@ -793,7 +793,7 @@ func TestExplain(t *testing.T) {
 			11.5    c1 info exit clock=10.35
 			12      c2 info exit`, events: []int{0, 3, 7},
 			want: `
-			From 0.000s on the clocks of c1 ran slow by 100000 ppm.
+			From 0.000s on, the clocks of c1 ran slow by 100000 ppm.
 			c1 was granted c1#1 on n1 at 1.000s, valid until 10.900s by its own clock.
 			The key of c1#1 expired on n1 at 11.000s.
 			Nothing had renewed c1#1 until then, though its lock renews leases by itself.
@@ -1223,7 +1223,7 @@ func TestExplain(t *testing.T) {
 			1.004   n3 set c2#1
 			1.006   c2 ok acquire c2#1 until=11`,
 			want: `
-			c1 itself deleted the key of c1#1 on n1 at 0.100s, in an acquire.
+			c1 itself deleted the key of c1#1 on n1 at 0.100s, during an acquire.
 			c1 was granted c1#1 on n2 (and on n1, where its key was gone by then) at 0.300s, valid until 10.000s by its own clock.
 			c2 was granted c2#1 on n1 n3 at 1.004s, valid until 11.000s by its own clock: n1 no longer had the key of the older lease, and n3 never had it.
 			c1 did not know this: by its own clock c1#1 was valid until 10.000s.

@@ -124,7 +124,7 @@ func (n *narrator) deed(i int) string {
 		return process + " crashed" + at
 	}
 	if e.Op == "drift" {
-		return fmt.Sprintf("From %s on the clocks of %s were off by %+d ppm", history.Seconds(e.At), process, e.PPM)
+		return fmt.Sprintf("From %s on, the clocks of %s were off by %+d ppm", history.Seconds(e.At), process, e.PPM)
 	}
 	return fmt.Sprintf("%s was hit by the fault %q%s", process, e.Op, at)
 }
@@ -144,7 +144,7 @@ func (d drift) text() string {
 	case d.ppm < 0:
 		rate = fmt.Sprintf("ran slow by %d ppm", -d.ppm)
 	}
-	return fmt.Sprintf("From %s on the clocks of %s %s", d.at, strings.Join(d.processes, " "), rate)
+	return fmt.Sprintf("From %s on, the clocks of %s %s", d.at, strings.Join(d.processes, " "), rate)
 }
 
 // drifted tells of a drift, together with those of other processes at the same time and of the same size.

@@ -50,8 +50,8 @@ func TestClientClocks(t *testing.T) {
 		broken      checker.Assumption
 		want        string
 	}{
-		{"of the first, from before", "0 c1" + slow + c1 + c2, checker.BoundedClockError, "From 0.000s on the clocks of c1 ran slow by 500 ppm."},
-		{"of the first, since then", c1 + "1 c1" + slow + c2, checker.BoundedClockError, "From 1.000s on the clocks of c1 ran slow by 500 ppm."},
+		{"of the first, from before", "0 c1" + slow + c1 + c2, checker.BoundedClockError, "From 0.000s on, the clocks of c1 ran slow by 500 ppm."},
+		{"of the first, since then", c1 + "1 c1" + slow + c2, checker.BoundedClockError, "From 1.000s on, the clocks of c1 ran slow by 500 ppm."},
 		{"of the second, which jumped before", "0 c2 fault jump jump_c2_+20s\n" + c1 + c2, checker.BoundedClockError, "The wall clock of c2 jumped forward by 20s at 0.000s."},
 		{"of the first, which jumped before", "0 c1 fault jump jump_c1_+20s\n" + c1 + c2, checker.BoundedClockError, ""},
 		{"too late", c1 + c2 + "12 c1" + slow, checker.BoundedClockError, ""},
@@ -82,5 +82,5 @@ func TestDrifts(t *testing.T) {
 		for i := range n.f.Events {
 			n.fault(step, i)
 		}
-	}), "From 1.000s on the clocks of n1 n3 ran slow by 500 ppm.\nFrom 1.000s on the clocks of n2 ran fast by 500 ppm.\nFrom 2.000s on the clocks of n4 n5 ran slow by 500 ppm.")
+	}), "From 1.000s on, the clocks of n1 n3 ran slow by 500 ppm.\nFrom 1.000s on, the clocks of n2 ran fast by 500 ppm.\nFrom 2.000s on, the clocks of n4 n5 ran slow by 500 ppm.")
 }

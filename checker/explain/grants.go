@@ -199,7 +199,7 @@ func (n *narrator) anew(l *facts.Lease, i int) {
 			continue
 		}
 		if old := n.predecessor(l.Label, k); old != nil && n.event(old.To).By != l.Client {
-			n.say(step, k.From, []int{old.To}, "%s set the key of %s on %s again at %s, though it had been gone since %s.",
+			n.say(step, k.From, []int{old.To}, "%s set the key of %s on %s again at %s; the key had been gone since %s.",
 				l.Client, l.Label, k.Node, n.time(k.From), n.time(old.To))
 		}
 	}
@@ -234,7 +234,7 @@ func (n *narrator) unchanged(l *facts.Lease, i int) (few string, by []int) {
 		if len(over) > 1 {
 			key = "keys"
 		}
-		return fmt.Sprintf(", by overwriting the %s of %s on %s", key, history.List(owners), strings.Join(slices.Compact(taken), " ")), over
+		return fmt.Sprintf("; to do so, it overwrote the %s of %s on %s", key, history.List(owners), strings.Join(slices.Compact(taken), " ")), over
 	case from < 0 || len(n.f.LivesOf[l.Label]) == 0 || n.nodes(moved) >= n.f.Meta.Quorum():
 		return "", nil
 	case len(moved) == 0:

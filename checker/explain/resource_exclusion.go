@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lockstep/checker/facts"
@@ -85,8 +86,8 @@ func (n *narrator) tellWrite() {
 	}
 }
 
-// checked says that a client checked its lease before event j, and that it was valid. It reports whether it was so only because the lock had
-// moved the end that it had told before, although nothing had extended the lease.
+// checked says that a client checked its lease before event j, and that it was valid. It reports whether the lease was valid only because the lock
+// had moved its end, although nothing had extended it.
 func (n *narrator) checked(l *facts.Lease, j int) (moved bool) {
 	check := n.before(j, func(o history.Event) bool {
 		return o.Process == l.Client && o.Op == history.Check && o.Kind == history.OK && o.Lease == l.Label
@@ -96,7 +97,7 @@ func (n *narrator) checked(l *facts.Lease, j int) (moved bool) {
 	}
 	believed := n.validity(l, check)
 	if until := n.event(believed).Until; until != history.NoEnd && n.event(check).Clock >= until {
-		n.say(step, check, []int{believed}, "%s checked at %s whether %s was valid, and the lock said that it was: nothing had extended it beyond %s, but its end had moved.",
+		n.say(step, check, []int{believed}, "%s checked at %s whether %s was valid. The lock said yes, although the lease had ended at %s and nothing had extended it: the lock had moved the end by itself.",
 			l.Client, n.time(check), l.Label, history.Seconds(until))
 		return true
 	}
@@ -117,7 +118,7 @@ func (n *narrator) overworked(l *facts.Lease, j int) {
 	why, events := l.Client+" worked longer than its lease lasted, and nothing renewed the lease", []int{believed, j}
 	asked := n.doing(l.Client, believed)
 	switch e := n.event(believed); {
-	case n.event(n.f.Lease(l.Label).ReturnEvent).Renews && len(n.paused) == 0:
+	case n.event(n.f.Lease(l.Label).ReturnEvent).Renews && len(n.paused) == 0 && n.undisturbed(l, j):
 		why = "the lock renews leases by itself, but did not renew " + l.Label + " in time. The lock itself is at fault"
 		events = append(events, n.f.Lease(l.Label).ReturnEvent)
 	case e.Op == history.Extend && asked >= 0 && until-n.event(asked).Clock < n.f.TTL(n.event(asked))*9/10:
@@ -128,6 +129,14 @@ func (n *narrator) overworked(l *facts.Lease, j int) {
 		why += " in time"
 	}
 	n.blame = Sentence{Text: "No assumption was broken: " + why + ".", Events: events}
+}
+
+// undisturbed reports whether the client of a lease could reach all lock nodes from its grant up to event i.
+func (n *narrator) undisturbed(l *facts.Lease, i int) bool {
+	return !slices.ContainsFunc(n.f.Meta.Nodes, func(node string) bool {
+		since, down := n.reachable(l.Client, node, i)
+		return down || since > l.ReturnEvent
+	})
 }
 
 // wrote tells of the invocation of a write, and what its client could know about its lease by then.

@@ -248,7 +248,7 @@ func (n *narrator) spurned(client string, from, to int) {
 			return e.Op == history.Delete && e.By == client && e.Owner == last.Label
 		})
 		var keys []facts.Life
-		events := []int{in, gaveUp}
+		events, known := []int{in, gaveUp}, -1 // known is when the last of their answers arrived
 		for _, k := range n.f.Lives {
 			if k.Label != last.Label || k.From > last.From || k.To < last.From || slices.Contains(processes(keys), k.Node) {
 				continue
@@ -257,15 +257,15 @@ func (n *narrator) spurned(client string, from, to int) {
 				return e.Op == history.Deliver && e.Process == client && e.By == k.Node && e.Sent >= n.event(k.From).At
 			})
 			if answer >= 0 && n.event(answer).At <= n.event(gaveUp).Departure() {
-				keys, events = append(keys, k), append(events, k.From, answer)
+				keys, events, known = append(keys, k), append(events, k.From, answer), max(known, answer)
 			}
 		}
 		if gaveUp < 0 || n.nodes(processes(keys)) < n.f.Meta.Quorum() || n.long(n.event(gaveUp).Departure()-n.event(in).At) {
 			continue
 		}
 		slices.SortStableFunc(keys, func(a, b facts.Life) int { return strings.Compare(a.Node, b.Node) })
-		n.say(step, last.From, events, "At %s %s had its keys on %s, a majority, and their answers, but deleted them at %s.",
-			n.time(last.From), client, strings.Join(processes(keys), " "), n.time(gaveUp))
+		n.say(step, known, append(events, last.From), "By %s %s had set its keys on %s, a majority, and had received their answers, but it deleted the keys at %s.",
+			n.time(known), client, strings.Join(processes(keys), " "), n.time(gaveUp))
 		return
 	}
 }

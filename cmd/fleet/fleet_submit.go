@@ -223,7 +223,7 @@ func (w *submitter) probe(ctx context.Context) error {
 		return ctx.Err()
 	case errors.Is(err, errElsewhere):
 		why := strings.TrimPrefix(lastLine(output.String()), "lockstep: ")
-		return fmt.Errorf("%s; the machine that submits a search merges its shards, so it needs what the workers need", reports.Visible(why))
+		return fmt.Errorf("%s; this machine merges the shards of the search, so it needs the go command and the source of Lockstep, as the workers do", reports.Visible(why))
 	}
 	if text := strings.TrimSpace(output.String()); text != "" {
 		w.log.line(text)

@@ -120,7 +120,7 @@ func TestWorkerOfAnotherBuild(t *testing.T) {
 	}
 }
 
-// A search that needs guests is left to workers whose machines can make them. Meanwhile those that cannot play other searches.
+// A search that needs guests is left to workers whose machines can make them. Meanwhile the other workers play other searches.
 func TestWorkerWithoutGuests(t *testing.T) {
 	t.Parallel()
 	b, r := newBench(t), startRedis(t)
@@ -365,6 +365,35 @@ func TestWrongClocksAreHarmless(t *testing.T) {
 		if done > 1 {
 			t.Errorf("shard %d was carried out %d times", n, done)
 		}
+	}
+}
+
+// A worker whose clock differs from the server's says by how much, and that this is harmless.
+func TestWrongClockIsSaid(t *testing.T) {
+	t.Parallel()
+	for ahead, want := range map[time.Duration]string{
+		29 * time.Second:                      "",
+		-29 * time.Second:                     "",
+		2*time.Hour + 400*time.Millisecond:    "the clock of this machine is 2h0m0s ahead of that of the server; what a search finds does not depend on it",
+		-(time.Minute + 400*time.Millisecond): "the clock of this machine is 1m0s behind that of the server; what a search finds does not depend on it",
+	} {
+		var said strings.Builder
+		if (&worker{log: &said}).note(ahead); !strings.HasSuffix(strings.TrimSpace(said.String()), want) || want == "" && said.String() != "" {
+			t.Errorf("ahead by %v: %q, want %q", ahead, &said, want)
+		}
+	}
+	r := startRedis(t)
+	server, err := queue.ParseServer(r.url(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := queue.Open(t.Context(), server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	if ahead, err := q.Ahead(t.Context()); ahead.Abs() > 10*time.Second || err != nil {
+		t.Errorf("on one machine the clocks differ by %v, %v", ahead, err)
 	}
 }
 

@@ -26,7 +26,9 @@ const (
 	lastTry     = 3 * time.Second        // for what has to be said to the queue at the end
 	searchesPer = 10 * time.Second       // how often to look for searches of other builds, and for those that were forgotten
 	mostPause   = 10 * time.Second       // after failures in a row
-	unfitPause  = 200 * time.Millisecond // after a shard that cannot be played here, so that others get it
+	// clocksDiffer is the smallest difference that is reported: a slow answer from the server looks like a smaller one.
+	clocksDiffer = 30 * time.Second
+	unfitPause   = 200 * time.Millisecond // after a shard that cannot be played here, so that others get it
 	// signalDelay is how much later than its child a worker may get a signal that was sent to both.
 	signalDelay = 300 * time.Millisecond
 )
@@ -39,8 +41,8 @@ func newWork(f *fleetFlags) *cobra.Command {
 		Long: `Work carries out shards of any search in the queue, until it is interrupted. Then it ends at
 once, and others carry out its shards.
 
-It leaves shards of another build of lockstep to others, and says so. So it does with a search
-that needs WebAssembly, if its machine lacks the go command or the source of Lockstep.
+It leaves shards of another build of lockstep to others, and says so. It does the same with a
+search that needs WebAssembly if this machine lacks the go command or the source of Lockstep.
 
 A shard that fails three times is set aside. The failures on all workers are counted together.
 The death of a worker does not count as a failure. But a shard is also set aside once ten workers
@@ -123,6 +125,9 @@ func (f *fleetFlags) work(c *cobra.Command, slots int) error {
 		return err
 	}
 	w.say("worker %s takes shards of build %s from %s, %d at once", w.ID, queue.ShortBuild(p.build), q, slots)
+	if ahead, err := q.Ahead(c.Context()); err == nil { // an ACL may forbid the question, which matters little
+		w.note(ahead)
+	}
 	go w.live()
 	select {
 	case <-c.Context().Done():
@@ -178,6 +183,18 @@ func (w *worker) trouble(failing *bool, err error) {
 	}
 }
 
+// note says by how much the clock of this machine differs from the server's, if it is half a minute or more.
+func (w *worker) note(ahead time.Duration) {
+	if ahead.Abs() < clocksDiffer {
+		return
+	}
+	than := "ahead of"
+	if ahead < 0 {
+		than = "behind"
+	}
+	w.say("the clock of this machine is %v %s that of the server; what a search finds does not depend on it", ahead.Abs().Round(time.Second), than)
+}
+
 // live gives signs of life, says which searches this worker cannot help, and stops shards of searches that were forgotten.
 func (w *worker) live() {
 	var lost bool
@@ -207,8 +224,8 @@ func (w *worker) live() {
 	}
 }
 
-// look names searches of other builds, each once, and stops shards of searches that are not there because they were forgotten. One that the queue
-// has lost will be there again.
+// look names searches of other builds, each once, and stops shards of searches that were forgotten. Shards of a search that the queue
+// has merely lost go on: the command that waits for it brings it back.
 func (w *worker) look(told map[string]bool) error {
 	all, err := w.q.Searches(w.ctx)
 	if err != nil {

@@ -28,7 +28,8 @@ jumps, crashes, failovers, late messages. It runs in simulation or on real Redis
 which property each failure violates, and which assumption was broken.
 
 Exit status: 0 all as expected; 1 a violation or a verdict was not expected; 2 a run proved
-nothing; 3 something could not be run, or was interrupted.`,
+nothing; 3 something could not be run, or was interrupted; 4 a shard cannot be played on this
+machine, but perhaps on another.`,
 		Example: `  lockstep run                                       the whole catalogue, in simulation
   lockstep run --lock redsync                        a library, in the runs of similar locks
   lockstep matrix                                    what each library survives

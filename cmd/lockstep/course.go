@@ -176,7 +176,7 @@ func (m *labModule) files(ctx context.Context, of []sites.File) ([]sites.File, e
 			return nil, err
 		}
 	}
-	own := regexp.MustCompile(`(?m)^(module|tool) .*$`).ReplaceAllString(m.goMod, "")
+	own := regexp.MustCompile(`(?m)^tool \([^)]*\)$|^(module|tool) .*$`).ReplaceAllString(m.goMod, "")
 	own = fmt.Sprintf("module lab\n%s\nrequire lockstep v0.0.0\nreplace lockstep => %q\n", own, m.source)
 	sums, err := os.ReadFile(filepath.Join(m.source, "go.sum"))
 	if err != nil {

@@ -85,7 +85,7 @@ is shown.
 
 Exit status: 0 no violation, except those that the reference has, too; 1 a violation; 2 a run was
 different the second time, or all runs prove nothing; 3 something could not be run, or was
-interrupted.`,
+interrupted; 4 a shard cannot be played on this machine, but perhaps on another.`,
 		Example: `  lockstep explore --lock redlock --nodes 3 --bound 2 --kinds delay,lose,crash
   lockstep explore --lock single --replicas 1 --bound 2 --out found
   lockstep explore --lock redsync --nodes 5 --time 60s

@@ -63,6 +63,7 @@ func TestImportsPointDown(t *testing.T) {
 		"lockstep/clients/internal/redlock":  {},
 		"lockstep/clients/internal/parts":    {"lockstep/clients"},
 		"lockstep/nodes/internal/redistest":  {redisserver},
+		"lockstep/internal/typecheck":        {},
 		"lockstep/reports/internal/sample":   {history, facts, "lockstep/checker"},
 		"lockstep/checker/internal/handmade": {history},
 		"lockstep/scenarios/catalogue":       {},

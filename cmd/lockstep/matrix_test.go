@@ -166,7 +166,7 @@ func sweepsOf(t *testing.T) []string {
 // The sweeps in docs/matrix.md are what the program prints. The test checks one of them on each day on which it runs, because all of them take minutes.
 func TestMatrixPageSweeps(t *testing.T) {
 	if !*rewriteReadme {
-		draws.EveryOther(t, 0)
+		draws.Turn(t, 3, 4)
 	}
 	if testing.Short() {
 		t.Skip("plays some thousand runs of libraries")

@@ -28,10 +28,10 @@ func Seldom(t testing.TB, part, parts uint64) {
 	}
 }
 
-// EveryOther makes a test run on every other day: the tests of part 0 and those of part 1 take turns. With -all-draws nothing is skipped.
-func EveryOther(t testing.TB, part uint64) {
+// Turn makes a test, or a part of one, run on only one day in parts: the parts take turns. With -all-draws nothing is skipped.
+func Turn(t testing.TB, part, parts uint64) {
 	t.Helper()
-	if !Due(part, 2) {
-		t.Skip("this runs on every other day, and with -all-draws")
+	if !Due(part, parts) {
+		t.Skipf("this runs on one day in %d, and with -all-draws", parts)
 	}
 }

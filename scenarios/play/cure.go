@@ -24,9 +24,9 @@ type cure struct {
 // this remedy. In other scenarios than those named, the same violation has too many causes for one piece of advice.
 var cures = []cure{
 	{"", nil, "", "", "delete the keys of a try on all nodes before the next try, or they stand in its way", "redlock-contended/redlock/staggered", leavesKeys},
-	{"", nil, "", "", "let Until be at most one TTL after the request left, by Env.Clock: not after the reply, nor after an earlier promise", "redlock-slow-acquire/redlock/replies", countedForLonger},
+	{"", nil, "", "", "let Until be at most one TTL after the request was sent, by Env.Clock; do not count from the reply or, after an extension, from the old Until", "redlock-slow-acquire/redlock/replies", countedForLonger},
 	{"", nil, "", "", "let Until be earlier than the first request plus the TTL, by a hundredth of the TTL and 2 ms for the drift of clocks", "clock-drift/redlock/below", leavesNoMargin},
-	{"", nil, "", "", "take the lock only if more than half of all nodes have set the key, also of those that did not answer: of four nodes, three", "redlock-partition-halves/redlock", minority},
+	{"", nil, "", "", "take the lock only if more than half of all nodes have set the key; nodes that did not answer count in the total: of four nodes, three must have set it", "redlock-partition-halves/redlock", minority},
 	{"", nil, "", "", "let Until return a time, counted by Env.Clock from before the request", "redlock-slow-acquire/redlock/replies", withoutEnd},
 	{checker.FaultTolerance, []string{"redlock-contended"}, "", "",
 		"wait for a random time before each retry, so that clients do not split the votes again", "redlock-contended/redlock/staggered", nil},

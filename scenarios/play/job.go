@@ -58,7 +58,7 @@ type Case struct {
 	New clients.New
 	// Elsewhere says that another shard plays the case: RunAll leaves it out.
 	Elsewhere bool
-	// Everywhere says that the case must have the same outcome on every machine: that this one cannot make guests is an error.
+	// Everywhere says that the case must have the same outcome on every machine: if this machine cannot make guests, that is an error.
 	Everywhere bool
 }
 

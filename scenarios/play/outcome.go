@@ -119,7 +119,7 @@ func (o *Outcome) otherAssumption(e script.Expectation) string {
 		if v.Assumption == e.Assumption {
 			continue
 		}
-		diff := fmt.Sprintf("%s: expected %s, got %s", e.Property, BrokenWords(e.Assumption), v.Assumption)
+		diff := fmt.Sprintf("%s: expected %s, got %s", e.Property, BrokenWords(e.Assumption), BrokenWords(v.Assumption))
 		if number > 1 {
 			diff += fmt.Sprintf(" in violation %d: %s", number, v.What)
 		}

@@ -82,7 +82,7 @@ func (s *Sweep) unexpected(r script.Section) []string {
 		case e.Status != checker.Violated:
 			diffs = append(diffs, fmt.Sprintf("%s: expected %s, got violated (%s)", f.Property, e.Status, BrokenWords(f.Assumption)))
 		case e.Assumption != "" && e.Assumption != f.Assumption:
-			diffs = append(diffs, fmt.Sprintf("%s: expected %s, got %s", f.Property, BrokenWords(e.Assumption), f.Assumption))
+			diffs = append(diffs, fmt.Sprintf("%s: expected %s, got %s", f.Property, BrokenWords(e.Assumption), BrokenWords(f.Assumption)))
 		}
 	}
 	for _, e := range r.Expect {

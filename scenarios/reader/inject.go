@@ -24,8 +24,8 @@ func forked(text string, at time.Duration) (string, int) {
 const longestSearch = 2 * time.Second
 
 // injected returns a scenario file with another step of the nemesis in its first run, and the line of that step. The fault is the example of a
-// form. Where and when it is injected is the first choice with which it has an effect; without any, the first that is possible. If none is, there
-// is an error that says why. In a file with mistakes, which cannot be played, it is the first choice.
+// form. It is injected where and when it first has an effect; if it never has one, at the first place that is possible. If no place is
+// possible, the error says why. In a file with mistakes, which cannot be played, it is the first choice.
 func injected(text, form string) (string, int, error) {
 	rows := history.FaultRows()
 	i := slices.IndexFunc(rows, func(r history.FaultRow) bool { return r.Form == form })
@@ -71,7 +71,7 @@ func injected(text, form string) (string, int, error) {
 var clientLane = regexp.MustCompile(`(?m)^client (\S+)$`)
 
 // choices are the steps that could inject a fault, the best one first. Most faults have an effect once a client has the lock, and all others from the
-// start. What only ends other faults, of which there may be some at any node, comes some time later.
+// start. A fault that only ends others is tried at several nodes, and some time later.
 func choices(text, example string) (all []script.Step) {
 	names := []string{"c1"}
 	if found := clientLane.FindAllStringSubmatch(text, -1); found != nil {

@@ -24,7 +24,7 @@ func TestInject(t *testing.T) {
 		for _, row := range history.FaultRows() {
 			a := Play(Request{Script: text, Want: Inject, Fault: row.Form})
 			if row.Group == "replication" && what != "a replica" && what != "a mistake" {
-				if len(a.Errors) != 1 || a.Errors[0].Text != row.Example+" needs replicas, but the run has none; write replicas=1 in its section line" {
+				if len(a.Errors) != 1 || a.Errors[0].Text != row.Example+" needs replicas, but the run has none; write replicas=1 in the line that names the lock" {
 					t.Errorf("%s, %s: %+v", what, row.Form, a.Errors)
 				}
 				continue

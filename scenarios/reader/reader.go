@@ -170,7 +170,7 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 		return a, nil
 	}
 	if s.Resolve(section).Resource == clients.Plain && a.Statuses[checker.ResourceExclusion] == checker.Violated && slices.ContainsFunc(o.History.Events, hasToken) {
-		a.Hint = "The lock gives each lease a fencing token, but this resource does not check it; one with resource=fenced refuses an old token."
+		a.Hint = "The lock gives each lease a fencing token, but this resource does not check it. With resource=fenced in the line that names the lock, it refuses a token lower than one that it has seen."
 	}
 	if a.Script = s.String(); r.Script != "" {
 		a.Script = r.Script // as its author wrote it

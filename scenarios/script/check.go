@@ -173,7 +173,7 @@ func (r Section) checkFault(f history.Fault) error {
 // checkReplication checks that a fault about replication affects only n1 and its replicas.
 func (r Section) checkReplication(f history.Fault, names ...string) error {
 	if r.Replicas == 0 {
-		return fmt.Errorf("%s needs replicas, but the run has none; write replicas=1 in its section line", f)
+		return fmt.Errorf("%s needs replicas, but the run has none; write replicas=1 in the line that names the lock", f)
 	}
 	for _, name := range names {
 		if err := r.checkExists(name); err != nil {

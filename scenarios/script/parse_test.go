@@ -422,7 +422,7 @@ func TestParseErrors(t *testing.T) {
 		{"impossible increment", head + "nemesis\n  when c1 incremented heal\n" + run, "11: run single: c1 incremented cannot happen; no step brings it about"},
 		{"promotion of a stranger", head + "nemesis\n  when r3 promoted heal\n" + group, `11: run single: unknown process "r3"; the processes are c1, c2, n1, r1, r2, s1, s2, s3, resource`},
 		{"promotion by nobody", head + "nemesis\n  promote r2\n  when r1 promoted heal\n-- single nodes=1 replicas=2 --\n", "12: run single: r1 promoted cannot happen; no step and no server causes it"},
-		{"promotion without a replica", head + "nemesis\n  promote n1\n" + run, "11: run single: promote n1 needs replicas, but the run has none; write replicas=1 in its section line"},
+		{"promotion without a replica", head + "nemesis\n  promote n1\n" + run, "11: run single: promote n1 needs replicas, but the run has none; write replicas=1 in the line that names the lock"},
 		{"promotion of a sentinel", head + "nemesis\n  promote s1\n" + group, "11: run single: promote s1 cannot happen: s1 is neither n1 nor a replica"},
 		{"replica of a sentinel", head + "nemesis\n  follow r1 s1\n" + group, "11: run single: follow r1 s1 cannot happen: s1 is neither n1 nor a replica"},
 		{"replica of itself", head + "nemesis\n  follow r1 r1\n" + group, "11: r1 cannot follow itself"},

@@ -62,7 +62,7 @@ func TestBlameIsCounterfactual(t *testing.T) {
 		{Lock: "watchdog", Nodes: 1}, {Lock: "redislock", Nodes: 1}, {Lock: "redsync", Nodes: 1}, {Lock: "redsync", Nodes: 3},
 	} {
 		for seed := *blameFrom; seed < to; seed++ {
-			if *blameTo == 0 && !testing.Short() && !draws.Due(seed, 40) {
+			if *blameTo == 0 && !testing.Short() && !draws.Due(seed, 80) {
 				continue
 			}
 			text := drawn(shape, seed)

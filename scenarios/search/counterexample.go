@@ -71,13 +71,13 @@ func (c *Counterexample) Save(ctx context.Context, dir string) (file string, err
 	return file, files.Write(ctx, file, []byte(c.Scenario.String()))
 }
 
-// Chance says that the references, which are named, may keep the property only by chance. It is for a counterexample with Excused runs.
-func (c *Counterexample) Chance(references string) string {
-	fail := "1 smaller run fails"
+// Chance says that a reference, which is named, may keep the property only by chance. It is for a counterexample with Excused runs.
+func (c *Counterexample) Chance(reference string) string {
+	runs := "1 smaller run was rejected because %[1]s violates the same property in it"
 	if c.Excused > 1 {
-		fail = fmt.Sprintf("%d smaller runs fail", c.Excused)
+		runs = fmt.Sprintf("%d smaller runs were rejected because %%[1]s violates the same property in them", c.Excused)
 	}
-	return fmt.Sprintf("%s with %s, too, which may survive this one only by chance", fail, references)
+	return fmt.Sprintf(runs+"; %[1]s may keep it in this run only by chance", reference)
 }
 
 // Story describes what everybody does in the run, and why it goes wrong.

@@ -37,7 +37,7 @@ type Finding struct {
 	was State
 }
 
-// Faults says in one line what goes wrong in the smallest scenario, without when, such as "crash n1; restart n1 empty". It tells findings apart that
+// Faults says in one line what goes wrong in the smallest scenario, without the times, such as "crash n1; restart n1 empty". It tells findings apart that
 // have the same lock, property and assumption. Without a scenario, it is the shape.
 func (f *Finding) Faults() string {
 	page, err := script.Parse("scenario", []byte(f.Scenario))

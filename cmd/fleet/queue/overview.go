@@ -34,7 +34,7 @@ func (q *Queue) SignOfLife(ctx context.Context, w Worker) error {
 	return q.Introduce(ctx, w)
 }
 
-// Introduce is the first sign of life of a worker, and one after which it has something else to say about itself.
+// Introduce is a sign of life with a description of the worker. It is sent first, and again when the description changes.
 func (q *Queue) Introduce(ctx context.Context, w Worker) error {
 	about, err := json.Marshal(w)
 	if err != nil {
@@ -46,6 +46,14 @@ func (q *Queue) Introduce(ctx context.Context, w Worker) error {
 var hello = redis.NewScript(`
 	redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 	return redis.call('SADD', KEYS[2], ARGV[1])`)
+
+// Ahead returns by how much the clock of this machine is ahead of the server's.
+func (q *Queue) Ahead(ctx context.Context) (time.Duration, error) {
+	asked := time.Now()
+	server, err := q.client.Time(ctx).Result()
+	took := time.Since(asked)
+	return asked.Add(took / 2).Sub(server), q.Explain(ctx, err)
+}
 
 // Leave says that a worker has ended.
 func (q *Queue) Leave(ctx context.Context, w Worker) error {
