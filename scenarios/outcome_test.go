@@ -28,7 +28,7 @@ func TestUnexpectedAssumption(t *testing.T) {
 		{"the second is another", checker.DurableNodes, []checker.Violation{found(lease, checker.DurableNodes), found(lease, checker.BoundedClockError)},
 			"lease exclusion: expected broken assumption \"durable nodes\", got broken assumption \"bounded clock error\" in violation 2: it broke"},
 		{"the lock is not at fault", checker.None, []checker.Violation{found(lease, checker.BoundedDelay)},
-			"lease exclusion: expected no broken assumption, got bounded delay"},
+			"lease exclusion: expected no broken assumption, got broken assumption \"bounded delay\""},
 		{"the lock is at fault", checker.BoundedDelay, []checker.Violation{found(lease, checker.None)},
 			"lease exclusion: expected broken assumption \"bounded delay\", got no broken assumption"},
 	} {

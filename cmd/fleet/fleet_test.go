@@ -146,7 +146,7 @@ func TestWorkerWithoutGuests(t *testing.T) {
 		t.Errorf("the worker that can make guests says:\n%s", text)
 	}
 	_, stderr, code := bare.wait(bare.fleet("explore", "--guests", "--queue", r.url(), "--shards", "7"), limit)
-	if code != exitInput || stderr != "lockstep: there is no go command; the machine that submits a search merges its shards, so it needs what the workers need\n" {
+	if code != exitInput || stderr != "lockstep: there is no go command; this machine merges the shards of the search, so it needs the go command and the source of Lockstep, as the workers do\n" {
 		t.Errorf("a submitter that cannot make guests: exit status %d\n%s", code, stderr)
 	}
 }
