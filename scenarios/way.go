@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"lockstep/scenarios/play"
@@ -95,12 +94,16 @@ func (e *exploration) smallest(t testing.TB, a *attempt, f failure) (*script.Sce
 		defer cancel()
 		ctx = limited
 	}
-	c, err := a.of.search(a.seed).Shrink(ctx, found, a.of.references...)
+	references := a.of.references
+	if slices.Contains(e.survives, f.Assumption) {
+		references = nil // the claim is not about them
+	}
+	c, err := a.of.search(a.seed).Shrink(ctx, found, references...)
 	if err != nil {
 		return a.page(), err
 	}
 	if c.Excused > 0 {
-		e.print(t, "%s", c.Chance(strings.Join(e.like, " or ")))
+		e.print(t, "%s", c.Chance())
 	}
 	return c.Scenario, nil
 }

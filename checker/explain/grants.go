@@ -217,7 +217,7 @@ func (n *narrator) unchanged(l *facts.Lease, i int) (few string, by []int) {
 	for j := from + 1; j < i; j++ {
 		e := n.event(j)
 		set := e.Lease == l.Label && (e.Op == history.Set || e.Op == history.Over)
-		if set && e.Op == history.Over && history.Client(e.Owner) != l.Client && n.nodes([]string{e.Process}) > 0 {
+		if set && e.Op == history.Over && e.Owner != "" && history.Client(e.Owner) != l.Client && n.nodes([]string{e.Process}) > 0 {
 			taken, over = append(taken, e.Process), append(over, j)
 			if !slices.Contains(owners, e.Owner) {
 				owners = append(owners, e.Owner)

@@ -86,6 +86,11 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			checker.ResourceExclusion, "c1 checked at 11.900s whether c1#1 was valid. The lock said yes, although the lease had ended at 10.000s and nothing had extended it: the lock had moved the end by itself."},
 		{"work under a lease whose end moved by itself is not the client's fault", c1 + "10.004 n1 expire c1#1 key=lock\n" + later + "11.9 c1 invoke check c1#1\n11.9 c1 ok check c1#1\n" + write,
 			checker.ResourceExclusion, "No broken assumption explains this: the lock itself is at fault."},
+		{"work under a lease that was renewed in silence", c1 + "9 n1 retime c1#1 key=lock until=19\n9.5 n1 delete c1#1 key=lock by=c3\n" + later + "11.9 c1 invoke check c1#1\n11.9 c1 ok check c1#1\n" + write,
+			checker.ResourceExclusion, "c1 checked its clock at 11.900s, and c1#1 was valid."},
+		{"work under a lease after an extension that was not answered", c1 + "5 c1 invoke extend c1#1\n5.004 n1 retime c1#1 key=lock until=15.004\n6 c1 info extend c1#1 until=15\n9.5 n1 delete c1#1 key=lock by=c3\n" + later +
+			"11.9 c1 invoke check c1#1\n11.9 c1 ok check c1#1\n" + write,
+			checker.ResourceExclusion, "c1 checked its clock at 11.900s, and c1#1 was valid."},
 		{"a lease that its lock did not renew", renews + "10.004 n1 expire c1#1 key=lock\n" + later + write,
 			checker.ResourceExclusion, "No assumption was broken: the lock renews leases by itself, but did not renew c1#1 in time. The lock itself is at fault."},
 		{"a lease that its lock could not renew in a pause", renews + "1 c1 fault pause pause_c1\n10.004 n1 expire c1#1 key=lock\n" + later +
@@ -97,6 +102,10 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease in time."},
 		{"an extension that overwrites the key of another", c1 + "10.004 n1 expire c1#1 key=lock\n" + later + "11.5 c1 invoke extend c1#1\n11.504 n1 over c1#1 was=c2#1 key=lock until=21.504\n11.506 c1 ok extend c1#1 until=21.5\n",
 			checker.LeaseExclusion, "c1 extended c1#1 at 11.506s, after it had ended, until 21.500s by its own clock; to do so, it overwrote the key of c2#1 on n1."},
+		{"an extension that overwrites what was no lease's", "nodes 3\n" + strings.Replace(c1, "0.006", "0.004 n2 set c1#1 key=lock until=10.004\n0.006", 1) +
+			"10.004 n1 expire c1#1 key=lock\n10.004 n2 expire c1#1 key=lock\n11 c2 invoke acquire\n11.004 n2 set c2#1 key=lock until=21.004\n11.004 n3 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n" +
+			"11.5 c1 invoke extend c1#1\n11.504 n1 over c1#1 key=lock until=21.504\n11.506 c1 ok extend c1#1 until=21.5\n",
+			checker.LeaseExclusion, "c1 extended c1#1 at 11.506s, after it had ended, until 21.500s by its own clock, though only n1 extended its key."},
 		{"a renewal that sets the key again", c1 + "5 n1 expire c1#1 key=lock\n5.1 n1 set c1#1 key=lock until=15.1 by=c1\n5.2 c1 info renew c1#1 until=15\n6 n1 delete c1#1 key=lock by=c3\n" + strings.ReplaceAll(end, "6.0", "6.5"),
 			checker.LeaseExclusion, "c1 set the key of c1#1 on n1 again at 5.100s; the key had been gone since 5.000s."},
 		{"a key that a refused acquire deletes", c1 + "3 c1 invoke acquire\n3.1 n1 delete c1#1 key=lock by=c1 sent=3.05\n3.2 c1 fail acquire\n" + end,

@@ -86,9 +86,9 @@ func (n *narrator) tellWrite() {
 	}
 }
 
-// checked says that a client checked its lease before event j, and that it was valid. It reports whether the lease was valid only because the lock
-// had moved its end, although nothing had extended it.
-func (n *narrator) checked(l *facts.Lease, j int) (moved bool) {
+// checked says that a client checked its lease before event j, and that it was valid. It reports whether the lease was valid although the end
+// had passed that an acquire or an extension had given it.
+func (n *narrator) checked(l *facts.Lease, j int) (longer bool) {
 	check := n.before(j, func(o history.Event) bool {
 		return o.Process == l.Client && o.Op == history.Check && o.Kind == history.OK && o.Lease == l.Label
 	})
@@ -96,13 +96,19 @@ func (n *narrator) checked(l *facts.Lease, j int) (moved bool) {
 		return false
 	}
 	believed := n.validity(l, check)
-	if until := n.event(believed).Until; until != history.NoEnd && n.event(check).Clock >= until {
+	until := n.event(believed).Until
+	over := until != history.NoEnd && n.event(check).Clock >= until
+	told := facts.Before(n.f.Extensions[l.Label], check) // another end, even if the extension did not succeed
+	extended := n.before(check, func(o history.Event) bool {
+		return o.Kind == history.State && o.By == l.Client && (o.Lease == l.Label || o.Op == history.Retime && o.Owner == l.Label)
+	})
+	if over && told <= believed && extended <= believed {
 		n.say(step, check, []int{believed}, "%s checked at %s whether %s was valid. The lock said yes, although the lease had ended at %s and nothing had extended it: the lock had moved the end by itself.",
 			l.Client, n.time(check), l.Label, history.Seconds(until))
 		return true
 	}
 	n.say(detail, check, nil, "%s checked its clock at %s, and %s was valid.", l.Client, n.time(check), l.Label)
-	return false
+	return over
 }
 
 // overworked makes the last sentence say that a client went on after its lease, if that alone explains the violation.

@@ -250,17 +250,18 @@ func (n *narrator) spurned(client string, from, to int) {
 		var keys []facts.Life
 		events, known := []int{in, gaveUp}, -1 // known is when the last of their answers arrived
 		for _, k := range n.f.Lives {
-			if k.Label != last.Label || k.From > last.From || k.To < last.From || slices.Contains(processes(keys), k.Node) {
+			if k.Label != last.Label || k.From > last.From || k.To < last.From || n.f.Passing[k.Key] || slices.Contains(processes(keys), k.Node) ||
+				n.event(k.To).Op != history.Delete || n.event(k.To).By != client {
 				continue
 			}
 			answer := n.after(k.From, func(e history.Event) bool {
-				return e.Op == history.Deliver && e.Process == client && e.By == k.Node && e.Sent >= n.event(k.From).At
+				return e.Kind == history.Message && e.Process == client && e.By == k.Node && e.Sent >= n.event(k.From).At
 			})
-			if answer >= 0 && n.event(answer).At <= n.event(gaveUp).Departure() {
+			if n.event(answer).Op == history.Deliver && n.event(answer).At <= n.event(gaveUp).Departure() {
 				keys, events, known = append(keys, k), append(events, k.From, answer), max(known, answer)
 			}
 		}
-		if gaveUp < 0 || n.nodes(processes(keys)) < n.f.Meta.Quorum() || n.long(n.event(gaveUp).Departure()-n.event(in).At) {
+		if gaveUp < 0 || n.nodes(processes(keys)) < n.f.Meta.Quorum() || n.event(gaveUp).Departure()-n.event(in).At > n.f.Meta.TTL/4 {
 			continue
 		}
 		slices.SortStableFunc(keys, func(a, b facts.Life) int { return strings.Compare(a.Node, b.Node) })

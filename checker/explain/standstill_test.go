@@ -135,6 +135,8 @@ func TestSpurned(t *testing.T) {
 	for _, test := range []struct{ name, story, want string }{
 		{"a majority", set + answers + gone + fail, "By 0.005s c1 had set its keys on n1 n2, a majority, and had received their answers, but it deleted the keys at 0.300s."},
 		{"only one answer came in time", set + "0.005 c1 deliver n1 reply sent=0.003\n0.25 c1 deliver n2 reply sent=0.003\n" + gone + fail, ""},
+		{"one answer was lost, and the next said no", set + "0.005 c1 deliver n1 reply sent=0.003\n0.005 c1 drop n2 reply sent=0.003\n0.1 c1 deliver n2 reply sent=0.09\n" + gone + fail, ""},
+		{"only one key was deleted", set + answers + "0.3 n1 delete c1#1 by=c1 sent=0.2\n" + fail, ""},
 		{"a minority", strings.Replace(set, "0.003 n2 set c1#1\n", "", 1) + answers + "0.3 n1 delete c1#1 by=c1 sent=0.2\n" + fail, ""},
 		{"the keys expired", set + answers + "0.3 n1 expire c1#1\n0.3 n2 expire c1#1\n" + fail, ""},
 		{"after a long time", set + answers + strings.ReplaceAll(gone, "0.", "4.") + fail, ""},

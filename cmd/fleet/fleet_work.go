@@ -77,6 +77,8 @@ type worker struct {
 	stuck  atomic.Int32 // the number of queue operations that are failing
 	active sync.Map     // the attempts under way, each with its *underWay
 	mu     sync.Mutex   // for log, and for Unfit
+
+	telling sync.Mutex // held while the queue is told about the worker
 }
 
 // underWay is a shard that is being carried out.
@@ -150,7 +152,7 @@ func (f *fleetFlags) work(c *cobra.Command, slots int) error {
 	}
 	last, cancel := context.WithTimeout(context.Background(), lastTry)
 	defer cancel()
-	q.Leave(last, w.Worker)
+	q.Leave(last, w.self())
 	select {
 	case <-ended:
 		inUse = false
@@ -203,7 +205,7 @@ func (w *worker) live() {
 	defer tick.Stop()
 	var looked time.Time
 	for {
-		err := w.q.SignOfLife(w.ctx, w.self())
+		err := w.tell(w.ctx, w.q.SignOfLife)
 		if err == nil && time.Since(looked) >= searchesPer {
 			looked = time.Now()
 			err = w.look(told)
@@ -435,9 +437,16 @@ func (w *worker) refuse(s queue.Search, shard int, output *tail) {
 	}
 	why := strings.TrimPrefix(lastLine(output.String()), "lockstep: ")
 	w.say("shard %d of %d of search %s: %s; the worker leaves that search to other workers", shard, s.Of, s.ID(), reports.Visible(why))
-	if err := w.persist(func(ctx context.Context) error { return w.q.Introduce(ctx, w.self()) }); err != nil {
+	if err := w.persist(func(ctx context.Context) error { return w.tell(ctx, w.q.Introduce) }); err != nil {
 		w.fatal(err)
 	}
+}
+
+// tell says something about the worker to the queue, one thing after the other: what was said last is what it keeps.
+func (w *worker) tell(ctx context.Context, say func(context.Context, queue.Worker) error) error {
+	w.telling.Lock()
+	defer w.telling.Unlock()
+	return say(ctx, w.self())
 }
 
 // self is what the worker says about itself.

@@ -264,7 +264,7 @@ func (r *explored) tellSmall(ctx context.Context, c *counterexample, small *sear
 		fmt.Fprintf(r.w, "\n%s", small.Scenario.Runs[0].Golden)
 	}
 	if c.Excused > 0 {
-		printWrapped(r.w, small.Chance(r.reference()))
+		printWrapped(r.w, small.Chance())
 	}
 	fmt.Fprintf(r.w, "  see it: lockstep replay %s\n", operand(cmp.Or(c.File, c.Token)))
 	return kept

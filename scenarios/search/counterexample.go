@@ -28,9 +28,10 @@ type Counterexample struct {
 	Scenario *script.Scenario // with one run
 	Runs     int              // how many runs were needed to reduce it
 	Complete bool             // false if there was no time to reduce it fully
-	// Excused is how many smaller runs were rejected because a reference violates the same property in them. If there are any, the
-	// reference may keep it in this run only by chance.
-	Excused int
+	// Excused is how many smaller runs were rejected because one of the references in ExcusedBy violates the same property in them. If
+	// there are any, these may keep it in this run only by chance.
+	Excused   int
+	ExcusedBy []string
 }
 
 // counterexampleText is a counterexample as JSON.
@@ -41,11 +42,12 @@ type counterexampleText struct {
 	Runs     int          `json:"runs"`
 	Complete bool         `json:"complete"`
 	Excused  int          `json:"excused,omitempty"`
+	By       []string     `json:"excused_by,omitempty"`
 }
 
 // MarshalJSON writes the page as its file.
 func (c *Counterexample) MarshalJSON() ([]byte, error) {
-	return json.Marshal(counterexampleText{c.Failing, c.Scenario.File, c.Scenario.String(), c.Runs, c.Complete, c.Excused})
+	return json.Marshal(counterexampleText{c.Failing, c.Scenario.File, c.Scenario.String(), c.Runs, c.Complete, c.Excused, c.ExcusedBy})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -55,7 +57,7 @@ func (c *Counterexample) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	page, err := script.Parse(t.File, []byte(t.Page))
-	*c = Counterexample{t.Failing, page, t.Runs, t.Complete, t.Excused}
+	*c = Counterexample{t.Failing, page, t.Runs, t.Complete, t.Excused, t.By}
 	return err
 }
 
@@ -71,13 +73,13 @@ func (c *Counterexample) Save(ctx context.Context, dir string) (file string, err
 	return file, files.Write(ctx, file, []byte(c.Scenario.String()))
 }
 
-// Chance says that a reference, which is named, may keep the property only by chance. It is for a counterexample with Excused runs.
-func (c *Counterexample) Chance(reference string) string {
+// Chance says that a reference may keep the property only by chance. It is for a counterexample with Excused runs.
+func (c *Counterexample) Chance() string {
 	runs := "1 smaller run was rejected because %[1]s violates the same property in it"
 	if c.Excused > 1 {
 		runs = fmt.Sprintf("%d smaller runs were rejected because %%[1]s violates the same property in them", c.Excused)
 	}
-	return fmt.Sprintf(runs+"; %[1]s may keep it in this run only by chance", reference)
+	return fmt.Sprintf(runs+"; %[1]s may keep it in this run only by chance", strings.Join(c.ExcusedBy, " or "))
 }
 
 // Story describes what everybody does in the run, and why it goes wrong.
@@ -103,7 +105,7 @@ func (s *shrinker) counterexample() (*Counterexample, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the page of the smallest run cannot be read: %w", err)
 	}
-	return &Counterexample{Failing: s.Failing, Scenario: checked, Runs: s.played, Complete: s.complete, Excused: s.excused}, nil
+	return &Counterexample{Failing: s.Failing, Scenario: checked, Runs: s.played, Complete: s.complete, Excused: s.excused, ExcusedBy: s.excusedBy}, nil
 }
 
 // foundName returns the name of the file for a page with one run.

@@ -67,6 +67,7 @@ type shrinker struct {
 	played      int              // how many runs were played
 	references  []reference      // those that keep the property under the plan
 	excused     int              // how many smaller pages were rejected because a reference violates the property there
+	excusedBy   []string         // those references
 	seen        map[string]bool  // the pages that were tried
 	due         map[string]bool  // for pages without faults: whether they do not violate the property
 	complete    bool             // all candidates were tried
@@ -222,17 +223,20 @@ func (s *shrinker) dueToFaults(page *script.Scenario) bool {
 
 // excuses reports whether a reference violates the property in the run of a page, so that the run says nothing against the lock.
 func (s *shrinker) excuses(page *script.Scenario) bool {
-	excused := slices.ContainsFunc(s.references, func(r reference) bool { return s.violates(r, page) })
-	if excused {
-		s.excused++
+	i := slices.IndexFunc(s.references, func(r reference) bool { return s.violates(r, page) })
+	if i < 0 {
+		return false
 	}
-	return excused
+	s.excused++
+	if by := s.references[i].lock; !slices.Contains(s.excusedBy, by) {
+		s.excusedBy = append(s.excusedBy, by)
+	}
+	return true
 }
 
 // violates reports whether a reference violates the property in the run of a page, for whatever reason.
 func (s *shrinker) violates(r reference, page *script.Scenario) bool {
 	s.played++
-	s.x.played++
 	run := page.Runs[0].With(r.lock)
 	run.Guests = false
 	played := *page
