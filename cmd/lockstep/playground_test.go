@@ -296,7 +296,7 @@ func tryPlayground(t *testing.T, dir string) {
 	t.Run("tokens that nobody checks", func(t *testing.T) {
 		b.t = t
 		open("#pause-after-acquire/single")
-		const told = "The lock gives each lease a fencing token, but this resource does not check it; one with resource=fenced refuses an old token."
+		const told = "The lock gives each lease a fencing token, but this resource does not check it. With resource=fenced in the line that names the lock, it refuses a token lower than one that it has seen."
 		hint := fmt.Sprintf(`document.querySelector("#stage .head").textContent.includes(%q)`, told)
 		if eval[bool](b, hint) {
 			t.Error("it is said of a lock without tokens")
