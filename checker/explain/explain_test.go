@@ -1820,7 +1820,8 @@ func TestExplainUncheckedTokens(t *testing.T) {
 	for _, test := range []struct{ resource, write, want string }{
 		{"fenced", "12 resource accept B c2#1 fence=2", overwrote}, // it has forgotten fence 2
 		{"plain", "12 resource accept B c2#1 fence=2", "The resource does not compare tokens: it accepted fence 1 after fence 2."},
-		{"plain", "12 c2 invoke write B c2#1", "At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease: no fence above 1 had reached it yet."},
+		{"plain", "12 c2 invoke write B c2#1", "At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease: the resource does not compare tokens."},
+		{"fenced", "12 c2 invoke write B c2#1", "At 13.001s the resource accepted A under c1#1, though c2#1 was the newer lease: no fence above 1 had reached it yet."},
 	} {
 		h := handmade.History(t, `
 			0       c1 invoke acquire

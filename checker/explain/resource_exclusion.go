@@ -70,6 +70,8 @@ func (n *narrator) tellWrite() {
 	case e.Op == history.Mark && last.Lease == newer.Label:
 		text, events = text+": from now on it refuses what "+newer.Client+" writes", append(events, before)
 	case e.Op == history.Mark:
+	case e.Fence != 0 && n.f.Meta.Resource == "plain" && !n.seenFence(i, e.Fence):
+		text += ": the resource does not compare tokens"
 	case e.Fence != 0 && !n.seenFence(i, e.Fence):
 		text += fmt.Sprintf(": no fence above %d had reached it yet", e.Fence)
 	case before > newer.GrantEvent && last.Lease != l.Label && last.Value != "" && !strings.Contains(e.Value, last.Value):

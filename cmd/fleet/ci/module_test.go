@@ -72,10 +72,13 @@ func newModule(t *testing.T, dir string, withFlawed bool) {
 	}
 	write(t, filepath.Join(dir, "go.mod"), "module mylock\n\ngo 1.26\n\nrequire lockstep v0.0.0\n\nreplace lockstep => "+repository+"\n")
 	c := exec.Command("bash", "-euc", "go mod tidy && go mod edit -replace lockstep=/home/author/lockstep")
-	c.Dir, c.Env = dir, environ()
+	c.Dir, c.Env = dir, append(environ(), "GOPROXY="+proxy) // tidy needs modules that no other command of this repository needs
 	out, status := script(t, c)
 	says(t, out, status, 0)
 }
+
+// proxy is where the go command gets modules from.
+var proxy = strings.TrimSpace(string(must(exec.Command("go", "env", "GOPROXY").Output())))
 
 // kept demands that the tests of a package have kept their pages and their reports.
 func kept(t *testing.T, dir string, want ...string) {
