@@ -91,10 +91,16 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 		{"work under a lease after an extension that was not answered", c1 + "5 c1 invoke extend c1#1\n5.004 n1 retime c1#1 key=lock until=15.004\n6 c1 info extend c1#1 until=15\n9.5 n1 delete c1#1 key=lock by=c3\n" + later +
 			"11.9 c1 invoke check c1#1\n11.9 c1 ok check c1#1\n" + write,
 			checker.ResourceExclusion, "c1 checked its clock at 11.900s, and c1#1 was valid."},
+		{"work under a lease for which an extension told another end, though it moved no key", c1 + "5 c1 invoke extend c1#1\n6 c1 info extend c1#1 until=15\n9.5 n1 delete c1#1 key=lock by=c3\n" + later +
+			"11.9 c1 invoke check c1#1\n11.9 c1 ok check c1#1\n" + write,
+			checker.ResourceExclusion, "c1 checked its clock at 11.900s, and c1#1 was valid."},
 		{"a lease that its lock did not renew", renews + "10.004 n1 expire c1#1 key=lock\n" + later + write,
 			checker.ResourceExclusion, "No assumption was broken: the lock renews leases by itself, but did not renew c1#1 in time. The lock itself is at fault."},
 		{"a lease that its lock could not renew in a pause", renews + "1 c1 fault pause pause_c1\n10.004 n1 expire c1#1 key=lock\n" + later +
 			"11.5 c1 fault resume resume_c1\n11.5 c1 invoke write A c1#1\n11.5 c1 info renew c1#1 until=21.5\n11.501 resource accept A c1#1 sent=11.5\n",
+			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease."},
+		{"a lease that its lock could not renew on a node that was down", strings.Replace("nodes 3\n"+renews, "0.006", "0.004 n2 set c1#1 key=lock until=10.004\n0.006", 1) +
+			"2 n3 fault crash crash_n3\n9 n3 fault restart restart_n3\n10.004 n1 expire c1#1 key=lock\n10.004 n2 expire c1#1 key=lock\n" + strings.Replace(later, "11.006", "11.004 n2 set c2#1 key=lock until=21.004\n11.006", 1) + write,
 			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease."},
 		{"an extension by less than was asked for", c1 + "0.1 c1 invoke extend c1#1 ttl=20\n0.104 n1 retime c1#1 key=lock until=10.104\n0.106 c1 ok extend c1#1 until=10.1 ttl=20\n10.104 n1 expire c1#1 key=lock\n" + later + write,
 			checker.ResourceExclusion, "No assumption was broken: the extension at 0.106s succeeded, but c1 did not get the 20s that it asked for. The lock itself is at fault."},

@@ -144,6 +144,10 @@ func TestSpurned(t *testing.T) {
 	} {
 		told(t, test.name, narrate(t, test.story, func(n *narrator) { n.spurned("c1", 0, len(n.f.Events)-1) }), test.want)
 	}
+	told(t, "keys by which it waits", narrate(t, set+answers+gone+fail, func(n *narrator) {
+		n.f.Passing[n.f.Lives[0].Key] = true
+		n.spurned("c1", 0, len(n.f.Events)-1)
+	}), "")
 }
 
 // TestAsking: the attempt that a client was making at event 3, or else its next.

@@ -368,6 +368,21 @@ func TestWrongClocksAreHarmless(t *testing.T) {
 	}
 }
 
+// openQueue opens the queue on a server, and closes it with the test.
+func openQueue(t *testing.T, r *redisServer) *queue.Queue {
+	t.Helper()
+	server, err := queue.ParseServer(r.url(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := queue.Open(t.Context(), server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() })
+	return q
+}
+
 // A worker whose clock differs from the server's says by how much, and that this is harmless.
 func TestWrongClockIsSaid(t *testing.T) {
 	t.Parallel()
@@ -383,15 +398,7 @@ func TestWrongClockIsSaid(t *testing.T) {
 		}
 	}
 	r := startRedis(t)
-	server, err := queue.ParseServer(r.url(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := queue.Open(t.Context(), server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
+	q := openQueue(t, r)
 	if ahead, err := q.Ahead(t.Context()); ahead.Abs() > 10*time.Second || err != nil {
 		t.Errorf("on one machine the clocks differ by %v, %v", ahead, err)
 	}
@@ -504,15 +511,7 @@ func TestForgetStopsShards(t *testing.T) {
 	}
 
 	// A shard that was done at the same moment.
-	server, err := queue.ParseServer(r.url(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := queue.Open(t.Context(), server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
+	q := openQueue(t, r)
 	if kept, err := q.Finish(t.Context(), s, 1, "w", []byte("packed")); kept || err != nil {
 		t.Errorf("the shard is kept: %v, %v", kept, err)
 	}

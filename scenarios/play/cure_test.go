@@ -150,6 +150,11 @@ func TestSeenCures(t *testing.T) {
 				{At: 7 * second, Kind: history.State, Op: history.Retime, Process: "n1", By: "c1", Key: "lock", Owner: "c1#1", Until: 17 * second, Sent: 7 * second},
 				{At: 9 * second, Clock: 9 * second, Kind: history.Info, Process: "c1", Op: history.Renew, Lease: "c1#1", Until: 19 * second},
 				{At: 18 * second, Kind: history.OK, Process: "c1", Op: history.Acquire, ID: 3, Lease: "c1#1", Until: 10 * second}}, "let Until be at most one TTL"},
+		{"a renewal that counts from the request, by a clock that is a little slow", checker.LeaseExclusion, "slow-link",
+			[]history.Event{invoke, state(second, history.Set, "lock", 11*second), granted(10 * second),
+				{At: 7 * second, Kind: history.State, Op: history.Retime, Process: "n1", By: "c1", Key: "lock", Owner: "c1#1", Until: 17 * second, Sent: 7 * second},
+				{At: 9 * second, Clock: 9*second - time.Millisecond/2, Kind: history.Info, Process: "c1", Op: history.Renew, Lease: "c1#1", Until: 17 * second},
+				{At: 18 * second, Kind: history.OK, Process: "c1", Op: history.Acquire, ID: 3, Lease: "c1#1", Until: 10 * second}}, ""},
 		{"a renewal that moved no key", checker.LeaseExclusion, "slow-link",
 			[]history.Event{invoke, state(second, history.Set, "lock", 11*second), granted(10 * second),
 				{At: 7 * second, Clock: 7 * second, Kind: history.Info, Process: "c1", Op: history.Renew, Lease: "c1#1", Until: 17 * second},
@@ -221,6 +226,14 @@ func TestSeenCures(t *testing.T) {
 		}
 		if got := cureFor(h, v, c.scenario); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	cancelled := &history.History{Meta: history.Meta{Nodes: []string{"n1"}, TTL: 10 * second}, Events: []history.Event{
+		invoke, state(second, history.Set, "lock", 11*second), {At: 2 * second, Kind: history.Info, Process: "c1", Op: history.Acquire, ID: 1, Error: "context canceled"},
+	}}
+	for event, want := range []bool{false, true, true} { // what came only afterwards explains nothing
+		if got := leavesKeyOfCancelled(cancelled, checker.Violation{Events: []int{event}}); got != want {
+			t.Errorf("a violation by event %d, before or after the key was set: %t", event, got)
 		}
 	}
 	for _, c := range cures {
