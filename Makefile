@@ -139,8 +139,9 @@ mutants: ## what the tests do not notice: make mutants PKG=./checker MUTANTS="-n
 	ulimit -v 12000000; nice -n 10 $(GO) run ./cmd/mutants -skip '$(SERVERS)|OfRedis|Conformance' $(MUTANTS) $(PKG)
 
 .PHONY: golden
-golden: ## renew the timelines in the catalogue, the checksums of its traces, and its explanations; read the diff before you commit it
+golden: ## renew the timelines in the catalogue, the checksums of its traces, its explanations and the counterexamples of the search; read the diff before you commit it
 	$(GO) test ./scenarios -run 'Test(Catalogue(IsExplained)?|Sweeps)$$' -rewrite
+	$(GO) test ./scenarios/search -run 'TestShrink$$' -rewrite
 
 .PHONY: redis-server
 redis-server:
