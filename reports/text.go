@@ -179,6 +179,9 @@ func (t *transcript) Event(i int) {
 func (t *transcript) state(l line, i int) {
 	e := l.event
 	l.Kind = e.Op
+	if e.Op == history.Over {
+		l.Kind = history.Set // with whose key it was, if that matters
+	}
 	l.Op, l.Detail = t.change(i)
 	if slices.Contains(t.all, e.Process) {
 		l.nodes = []string{e.Process}
