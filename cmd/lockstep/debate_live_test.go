@@ -111,6 +111,7 @@ func TestLiveInBrowser(t *testing.T) {
 		b.click("#violated")
 		pressed := func(n int, outcome, hash string) {
 			t.Helper()
+			b.until(`!document.getElementById("saving").hidden`)
 			b.until(fmt.Sprintf(`document.getElementById("outcome").textContent.includes(%q)`, outcome))
 			b.until(fmt.Sprintf(`location.hash === %q`, hash))
 			if got := eval[int](b, `[...document.querySelectorAll("#saves button")].findIndex((x) => x.getAttribute("aria-pressed") === "true")`); got != n {
@@ -120,11 +121,25 @@ func TestLiveInBrowser(t *testing.T) {
 		pressed(-1, "is violated", "#10/1/14s,10s")
 		b.script(`document.querySelector("#saves button").focus()`)
 		b.press(" ")
-		pressed(0, "is kept", "#10/4")
+		pressed(0, "is kept", "#10/4/14s")
 		b.click("#saves button:nth-child(2)")
-		pressed(1, "is kept", "#10/1/15s,20s")
+		pressed(1, "is kept", "#10/1/14s,20s")
 		b.click("#saves button:nth-child(2)")
 		pressed(-1, "is violated", "#10/1/14s,10s")
+
+		// They are offered for each pause with which the run is violated, and for no other.
+		offered := func(pause int, want ...string) {
+			t.Helper()
+			b.script(`const s = document.querySelector("input[type=range]"); s.value = %d; s.dispatchEvent(new Event("input"))`, pause)
+			b.until(fmt.Sprintf(`[...document.querySelectorAll("#saving:not([hidden]) button:not([hidden])")].map((x) => x.textContent).join("; ") === %q`, strings.Join(want, "; ")))
+		}
+		const fencing, longer = "Another lock, with fencing", "A longer TTL (20s)"
+		last := eval[int](b, `Number(document.querySelector("input[type=range]").max)`)
+		offered(last, fencing, longer)
+		offered(0)
+		offered(last*3/4, fencing, longer)
+		b.click("#saves button")
+		pressed(0, "is kept", "#10/4/19s")
 	})
 
 	// Three properties are violated in this run. The one that the claim is about is explained first, and the figure is there.
@@ -335,8 +350,9 @@ func TestLiveInBrowser(t *testing.T) {
 	b.script(`const d = document.querySelector("details:has([src='live.html#10'])"); d.open = true; d.scrollIntoView()`)
 	const inside = `document.querySelector("[src='live.html#10']").contentDocument`
 	b.until(inside + `?.getElementById("outcome")?.textContent.includes("is violated")`)
-	if !eval[bool](b, inside+`.getElementById("predict").hidden && !`+inside+`.getElementById("saving").hidden`) {
-		t.Error("the figure in the chapter asks for a prediction, or does not ask what would have saved it")
+	b.until("!" + inside + `.getElementById("saving").hidden`)
+	if !eval[bool](b, inside+`.getElementById("predict").hidden`) {
+		t.Error("the figure in the chapter asks for a prediction")
 	}
 
 	b.quiet("request: blob:", "request: "+server.URL, "request: about:")

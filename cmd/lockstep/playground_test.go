@@ -244,6 +244,14 @@ func tryPlayground(t *testing.T, dir string) {
 				b.until(`!document.getElementById("state").classList.contains("busy") && !document.getElementById("stage").classList.contains("stale") && location.hash === "#` + run + `"`)
 			}
 		}
+
+		// A refusal is about the text that there was: it goes with the next text.
+		open("#pause-after-acquire/redlock")
+		b.script(`[...document.querySelectorAll("#faults button")].find((x) => x.textContent === "promote").click()`)
+		b.until(`document.getElementById("refused").textContent !== ""`)
+		b.script(`const l = document.getElementById("lock"); l.value = "redlock-sequential"; l.dispatchEvent(new Event("change"))`)
+		b.until(`document.getElementById("refused").textContent === "" && /^#lk/.test(location.hash)`)
+
 		b.script(`document.querySelector("#faults [tabindex='0']").focus()`)
 		for _, name := range []string{"Home", "ArrowRight", "ArrowLeft", "ArrowLeft"} {
 			key(name)

@@ -13,7 +13,8 @@ let revealed = false; // whether the reader has seen what comes out
 let guessed = ""; // the request whose outcome the reader has guessed
 let guess = ""; // which is the outcome that they expected
 let moment; // of the violation that was shown last in a run of this claim
-let unsaved = null; // what the reader had chosen before they chose what would have saved it
+let unsaved; // the run and the values for which the page says what would have saved it
+let saving = []; // for each answer, the run and the values that it chooses; null if it would not have saved it
 const known = new Map(); // the outcome of each brief request
 const tried = new Set(); // the requests that the reader has played
 let all = false; // whether the strips show all values, and not only those that the reader has played
@@ -25,19 +26,18 @@ const capital = (text) => text.replace(/^./, (c) => c.toUpperCase());
 
 const words = { ok: "kept", violated: "violated", unknown: "not decided" };
 
-function request(values = chosen) {
-  return { claim: claim.id, run: run.name, values: run.vary.map((q, n) => (values[n] === q.own ? "" : q.values[values[n]])) };
+function request(values = chosen, of = run) {
+  return { claim: claim.id, run: of.name, values: of.vary.map((q, n) => (values[n] === q.own ? "" : q.values[values[n]])) };
 }
 
-// status asks only whether the property of the claim is kept.
-async function status(values) {
-  const r = request(values);
+// status asks only whether a run keeps the property of the claim.
+async function status(values, of = run) {
+  const r = request(values, of);
   const key = JSON.stringify(r);
-  const property = run.property; // the reader may choose another run meanwhile
   if (!known.has(key)) {
     const answer = await engine.play({ ...r, want: "properties" }, false);
     if (!answer) return undefined;
-    known.set(key, answer.statuses?.[property] ?? "unknown");
+    known.set(key, answer.statuses?.[of.property] ?? "unknown");
   }
   return known.get(key);
 }
@@ -45,14 +45,15 @@ async function status(values) {
 function chooseClaim(id) {
   claim = claims.find((c) => c.id === id) ?? leading;
   revealed = embedded;
-  unsaved = null;
+  saving = [];
+  $("saving").hidden = true;
   moment = undefined;
   showAll(false);
   guessed = "";
   $("claim").value = claim.id;
   $("said").textContent = claim.text;
   $("back").href = `${claim.chapter}.html#claim-${claim.id}`;
-  $("saves").replaceChildren(...claim.saves.map((save) => make("button", { type: "button", class: "act", on: { click: () => toggle(save) } },
+  $("saves").replaceChildren(...claim.saves.map((save, n) => make("button", { type: "button", class: "act", on: { click: () => toggle(n) } },
     capital(save.what), save.run ? "" : ` (${save.values.filter((v, i) => v !== own(claim.runs[0])[i]).map(shown).join(", ")})`)));
   $("runs").replaceChildren(make("legend", {}, "Which run"), ...claim.runs.map((r, n) => make("label", {},
     make("input", { type: "radio", name: "run", value: String(n), checked: n === 0, on: { change: () => chooseRun(n) } }), make("span", {}, apart(r), make("small", {}, r.name)))));
@@ -79,7 +80,7 @@ function described(name, r) {
   const servers = Number(/^-- .*\bnodes=(\d+)/m.exec(r.script)?.[1] ?? nodes);
   const many = `${["", "one", "two", "three", "four", "five"][servers] ?? servers} Redis server${servers > 1 ? "s" : ""}`;
   if (name === "redlock") return `Redlock: ${many}, of which a majority must agree`;
-  return `${name}, on ${many}: ${about}`;
+  return `${name}, on ${many}: ${about.replace(/^(single|redlock|watch)(?=,? )/, "like $1")}`; // many are another lock with one difference
 }
 
 function chooseRun(n, values) {
@@ -111,13 +112,53 @@ function tell() {
 
 const own = (r) => r.vary.map((q) => q.values[q.own]);
 const current = () => run.vary.map((q, i) => q.values[chosen[i]]);
-const saved = (save) => run === claim.runs[save.run] && String(current()) === String(save.values);
+const same = (a, b) => a?.run === b.run && String(a.values) === String(b.values);
 
-// toggle chooses what would have saved the first run, or, if it is chosen, what the reader had chosen before.
-function toggle(save) {
-  if (saved(save)) return chooseRun(unsaved?.run ?? 0, unsaved?.values);
-  if (!claim.saves.some(saved)) unsaved = { run: claim.runs.indexOf(run), values: current() };
-  chooseRun(save.run, save.values);
+// toggle chooses what would have saved the run, or, if it is chosen, what the reader had chosen before.
+function toggle(n) {
+  const to = same(saving[n], { run, values: current() }) ? unsaved : saving[n];
+  chooseRun(claim.runs.indexOf(to.run), to.values);
+}
+
+// offer shows what would have saved the run: of the answers of the claim, those that do, whatever the reader has moved.
+async function offer(found) {
+  const mine = (offer.last = {});
+  const now = { run, values: current() };
+  if (!saving.some((s) => same(s, now))) {
+    const first = claim.runs[0];
+    const link = found === "ok" && claim.saves.some((save) => same({ run: claim.runs[save.run], values: save.values }, now));
+    const from = link ? { run: first, values: own(first) } : now;
+    const asked = from.run === first && (link || found === "violated");
+    const all = [];
+    for (const save of asked ? claim.saves : []) {
+      all.push(await saver(save, from.values));
+      if (offer.last !== mine) return;
+    }
+    unsaved = from;
+    saving = all;
+  }
+  for (const [n, s] of saving.entries()) {
+    $("saves").children[n].hidden = !s;
+    $("saves").children[n].setAttribute("aria-pressed", String(same(s, now)));
+  }
+  $("saving").hidden = !saving.some(Boolean);
+}
+
+// saver is the choice that an answer makes if the first run of the claim has some values: what the reader has moved stays as it is, unless that is what
+// the answer changes, or the answer is another run, which need not allow it. It is null if that does not save the run.
+async function saver(save, values) {
+  const first = claim.runs[0];
+  const to = claim.runs[save.run];
+  const was = own(first);
+  const kept = to.vary.map((q, i) => {
+    if (to === first) return save.values[i] === was[i] ? values[i] : save.values[i];
+    const n = first.vary.findIndex((f) => f.what === q.what);
+    return n >= 0 && values[n] !== was[n] && q.values.includes(values[n]) ? values[n] : save.values[i];
+  });
+  for (const choice of to === first ? [kept] : [kept, save.values]) {
+    if (await status(to.vary.map((q, i) => q.values.indexOf(choice[i])), to) === "ok") return { run: to, values: choice };
+  }
+  return null;
 }
 
 // slider is a quantity that can be changed. Below it, a strip shows what came out at the values that the reader has tried, the other
@@ -195,10 +236,8 @@ async function play() {
   $("quantities").hidden = !revealed || !run.vary.length;
   $("all").hidden = !revealed || !run.vary.length;
   for (const id of ["outcome", "guess", "stage", "more"]) $(id).hidden = !revealed;
-  $("saving").hidden = !revealed || !claim.saves.length || run !== claim.runs[0] && !claim.saves.some(saved);
-  for (const [i, save] of claim.saves.entries()) $("saves").children[i].setAttribute("aria-pressed", String(saved(save)));
   engine.drop();
-  edges.last = null;
+  edges.last = offer.last = null;
   const mine = (play.last = {});
   if (!revealed) return;
   $("guess").hidden = true;
@@ -219,6 +258,7 @@ async function play() {
   $("guess").hidden = !found || guessed !== JSON.stringify(request());
   $("guess").textContent = found === guess ? "As you expected." : `You expected that it is ${guess}.`;
   performance.measure("drawn", { start });
+  offer(answer.statuses?.[run.property]);
   if (all) await edges();
 }
 

@@ -113,14 +113,13 @@ var kinds = map[claims.Kind]string{
 
 // Tally says how the runs of a claim came out.
 func (c *claimView) Tally() string {
-	var kept, violated []NamedRun
-	figures := 0
+	var kept, violated, measured []NamedRun
 	for _, a := range c.Answers {
 		switch {
 		case a.Violated:
 			violated = append(violated, a.Run.NamedRun)
 		case a.Status == "":
-			figures++
+			measured = append(measured, a.Run.NamedRun)
 		default:
 			kept = append(kept, a.Run.NamedRun)
 		}
@@ -132,19 +131,14 @@ func (c *claimView) Tally() string {
 	if len(kept) > 0 {
 		parts = append(parts, "kept in "+inRuns(kept))
 	}
-	if figures > 0 {
-		parts = append(parts, reports.Count(figures, "measurement"))
+	if len(measured) > 0 {
+		parts = append(parts, inRuns(measured)+" measured")
 	}
 	return strings.Join(parts, ", ")
 }
 
-// inRuns counts runs. If some of them have the same events, it also counts the different ones.
-func inRuns(runs []NamedRun) string {
-	if d := different(runs); d < len(runs) {
-		return fmt.Sprintf("%d (%d different)", len(runs), d)
-	}
-	return fmt.Sprint(len(runs))
-}
+// inRuns counts runs. Those that have the same events count once.
+func inRuns(runs []NamedRun) string { return reports.Count(different(runs), "run") }
 
 // Alike lists the runs of a claim that have the same trace as an earlier one.
 func (c *claimView) Alike() []alike {

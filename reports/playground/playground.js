@@ -34,6 +34,7 @@ function outdate() {
 
 // wrong shows mistakes in the text. The last run stays, faintly, and the page says that it is another.
 function wrong(mistakes) {
+  $("refused").textContent = "";
   outdate();
   if (!editor.text.trim()) {
     editor.mark([]);
@@ -49,6 +50,7 @@ function wrong(mistakes) {
 }
 
 function right(answer) {
+  $("refused").textContent = ""; // it was about another text
   editor.mark([]);
   forked = 0;
   if (source) origin = { run: source, text: answer.script };
