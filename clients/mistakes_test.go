@@ -492,6 +492,24 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil)
 		})
 	}},
+	"single-closes-twice": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			defer func() { done(recover() != nil) }()
+			lease := c.at(0, build(c.env), 10*time.Second)
+			lease.Release(c.ctx)
+			lease.Release(c.ctx)
+		})
+	}},
+	"single-lease-reused": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			first := c.at(0, l, 10*time.Second)
+			first.Release(c.ctx)
+			c.at(1, l, 10*time.Second)
+			first.Release(c.ctx)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 0)
+		})
+	}},
 	"single-one-key": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) { c.at(0, build(c.env), 10*time.Second) })
 		s.client("c2", func(c *client) {

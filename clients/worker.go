@@ -43,6 +43,7 @@ type Worker struct {
 	held
 	others []held        // the leases of other locks that the client has, too
 	older  []held        // the leases that the client has not released, and after which it got others of the same lock
+	last   held          // the lease that the client released last
 	read   *string       // the last value read
 	store  *redis.Client // client of the counter; made when it is needed
 
@@ -250,6 +251,7 @@ func (w *Worker) Release(ctx context.Context) {
 	}
 	w.watch.end()
 	w.do(history.Event{Op: history.Release, Lease: w.label}, func(*history.Event) error { return w.lease.Release(ctx) })
+	w.last, w.last.watch = w.held, nil
 	w.lease, w.watch, w.label = nil, nil, ""
 	if n := len(w.others) - 1; n >= 0 {
 		w.held, w.others = w.others[n], w.others[:n]
@@ -273,6 +275,19 @@ func (w *Worker) ReleaseOldest(ctx context.Context) {
 	w.held, w.others = oldest, nil
 	w.Release(ctx)
 	w.held, w.others = newest, others
+}
+
+// ReleaseAgain releases once more the lease that the client released last, as a function does that releases when its work is done, and
+// has deferred another release. Without such a lease it does nothing and records nothing. Further steps are about the lease that they
+// were about before.
+func (w *Worker) ReleaseAgain(ctx context.Context) {
+	if w.last.lease == nil {
+		return
+	}
+	held, others := w.held, w.others
+	w.held, w.others = w.last, nil
+	w.Release(ctx)
+	w.held, w.others = held, others
 }
 
 // Extend asks for the lease to end ttl from now; if that is zero, the TTL of the run. A client that learns that its lease is over drops it.

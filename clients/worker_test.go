@@ -351,6 +351,34 @@ func TestReleaseOldest(t *testing.T) {
 	}
 }
 
+// A second release is of the lease that was released last, also if the client has got another one, which it keeps. Without any it is nothing.
+func TestReleaseAgain(t *testing.T) {
+	_, build := scripted(result{lease: paper{}})
+	r := work(t, 1, build, func(l *labour) {
+		l.ReleaseAgain(l.ctx)
+		l.Use("a")
+		l.Acquire(l.ctx, 0, 0, 0)
+		l.Release(l.ctx)
+		l.Use("b")
+		l.Acquire(l.ctx, 0, 0, 0)
+		l.ReleaseAgain(l.ctx)
+		l.ReleaseAgain(l.ctx)
+		l.Release(l.ctx)
+		l.ReleaseAgain(l.ctx)
+	})
+	var released []string
+	labels := map[string]int{}
+	for _, e := range r.operations("c1") {
+		if e.Op == history.Release && e.Kind == history.Invoke {
+			released = append(released, e.Lock)
+			labels[e.Lease]++
+		}
+	}
+	if want := []string{"a", "a", "a", "b", "b"}; !slices.Equal(released, want) || len(labels) != 2 {
+		t.Errorf("released %v with %v, want %v of two leases", released, labels, want)
+	}
+}
+
 // Tries end with success, whatever failed before, and when the context is over.
 func TestAcquireWithinEnds(t *testing.T) {
 	lock, build := scripted(

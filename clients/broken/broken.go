@@ -154,6 +154,8 @@ func Mistakes() []clients.Lock {
 		renewReacquires,
 		ttlWholeSeconds,
 		swapsToken,
+		closesTwice,
+		leaseReused,
 	}
 }
 

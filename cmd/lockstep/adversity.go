@@ -35,7 +35,7 @@ var adversities = []adversity{
 	}},
 	{"contention", []string{
 		"redlock-calm", "redlock-contended", "expiry-herd", "lost-update",
-		"release-race", "asked-while-held", "second-lease", "tenth-lease", "other-name", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
+		"release-race", "asked-while-held", "second-lease", "released-twice", "tenth-lease", "other-name", "fixed-value", "token-collision", "getset-overwrite", "repair-race",
 	}},
 	{"the length of the lease", []string{
 		"ttl-too-short", "ttl-too-long", "two-ttls", "ttl-fraction", "born-expired",

@@ -135,9 +135,12 @@ func do(ctx context.Context, w *clients.Worker, step script.Step, ttl time.Durat
 			ctx, cancel = context.WithCancel(ctx)
 			cancel()
 		}
-		if step.Oldest {
+		switch {
+		case step.Oldest:
 			w.ReleaseOldest(ctx)
-		} else {
+		case step.Again:
+			w.ReleaseAgain(ctx)
+		default:
 			w.Release(ctx)
 		}
 	case script.Increment:

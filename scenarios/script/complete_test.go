@@ -33,7 +33,7 @@ func TestComplete(t *testing.T) {
 	}{
 		{8, "  ", "acquire,check,enter,extend,increment,lock,pause,read,release,repeat,sleep,stay,until,update,write"},
 		{8, "  re", "read,release,repeat"},
-		{8, "  release ", "cancelled,oldest"},
+		{8, "  release ", "cancelled,oldest,again"},
 		{8, "  release cancelled ", ""},
 		{8, "  acquire ", "cancelled after,for,within"},
 		{8, "  acquire within 5", "5s,5ms"},

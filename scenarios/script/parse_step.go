@@ -29,7 +29,7 @@ var stepForms = map[string]string{
 	"lock":      "lock NAME",
 	"pause":     "pause DURATION",
 	"read":      "read",
-	"release":   "release [cancelled|oldest]",
+	"release":   "release [cancelled|oldest|again]",
 	"repeat":    "repeat NUMBER STEP",
 	"sleep":     "sleep DURATION",
 	"stay":      "stay",
@@ -55,6 +55,8 @@ func parseClientStep(words []string) (Step, error) {
 		return Release{Cancelled: true}, nil
 	case verb == "release" && len(args) == 1 && args[0] == "oldest":
 		return Release{Oldest: true}, nil
+	case verb == "release" && len(args) == 1 && args[0] == "again":
+		return Release{Again: true}, nil
 	case verb == "increment" && len(args) == 0:
 		return Increment{}, nil
 	case verb == "increment" && len(args) == 2 && args[0] == "within":

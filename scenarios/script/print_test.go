@@ -265,7 +265,7 @@ func anyClientStep() *rapid.Generator[Step] {
 	return rapid.Custom(func(t *rapid.T) Step {
 		d, value := anyDuration().Draw(t, "duration"), anyValue().Draw(t, "value")
 		steps := []Step{
-			Acquire{}, Acquire{Within: d}, Acquire{Within: d, Every: d}, Acquire{Cancelled: d}, Acquire{Within: d, Every: d, Cancelled: d}, Extend{}, Extend{TTL: d.Truncate(time.Millisecond)}, Release{}, Release{Cancelled: true}, Release{Oldest: true}, Write{Value: value}, Write{Value: value, Blind: true},
+			Acquire{}, Acquire{Within: d}, Acquire{Within: d, Every: d}, Acquire{Cancelled: d}, Acquire{Within: d, Every: d, Cancelled: d}, Extend{}, Extend{TTL: d.Truncate(time.Millisecond)}, Release{}, Release{Cancelled: true}, Release{Oldest: true}, Release{Again: true}, Write{Value: value}, Write{Value: value, Blind: true},
 			Read{}, Update{Word: value}, Enter{}, Increment{}, Increment{Within: d}, Check{}, Pause{For: d}, Sleep{For: d},
 		}
 		step := rapid.SampledFrom(append(steps, Until{Time: d}, Stay{})).Draw(t, "step")

@@ -30,10 +30,12 @@ type Acquire struct {
 
 // Release gives back the newest lease of the client, even if it no longer holds. If Cancelled is set, its context is done: as in
 // a handler whose client has gone away, and which releases with the context of the request. If Oldest is set, it is instead the oldest lease
-// that the client has neither released nor dropped, even if it is over, or if the client has got another one of the same lock since.
+// that the client has neither released nor dropped, even if it is over, or if the client has got another one of the same lock since. If Again
+// is set, it is once more the lease that the client released last: as in a function that releases, and has deferred another release.
 type Release struct {
 	Cancelled bool
 	Oldest    bool
+	Again     bool
 }
 
 // Extend asks for the newest lease to end TTL from now, if the lock supports that; if it is zero, the TTL of the run.
@@ -149,6 +151,8 @@ func (s Release) String() string {
 		return "release cancelled"
 	case s.Oldest:
 		return "release oldest"
+	case s.Again:
+		return "release again"
 	}
 	return "release"
 }

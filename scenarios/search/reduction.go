@@ -452,7 +452,7 @@ func disciplined(s *script.Scenario) bool {
 			case script.Acquire:
 				asked, entered, read, slept, lasts = true, false, false, 0, r.TTL
 			case script.Release:
-				asked = asked && step.Oldest // it may have a newer lease
+				asked = asked && (step.Oldest || step.Again) // it may have a newer lease
 			case script.Enter:
 				entered = true
 			case script.Read:
