@@ -234,16 +234,16 @@ func (m Must) clockOff(ix *index, off func(history.Event) time.Duration) bool {
 // pausesAfterCheck looks for a pause between a check that passed and the release: the point at which, as Kleppmann says, no check
 // helps. If a later check fails, there is no danger.
 func (m Must) pausesAfterCheck(ix *index) bool {
-	passed := false
+	passed, checked := false, ""
 	return ix.some(func(_ int, e history.Event) bool {
 		if e.Process != m.client {
 			return false
 		}
 		switch {
 		case e.Op == history.Check && e.Kind != history.Invoke:
-			passed = e.Kind == history.OK
+			passed, checked = e.Kind == history.OK, e.Lease
 		case e.Op == history.Release && e.Kind == history.Invoke:
-			passed = false
+			passed = passed && e.Lease != checked
 		case e.Op == "pause" && e.Kind == history.Injected:
 			return passed
 		}
@@ -263,7 +263,9 @@ func (m Must) resumesAfterLease(ix *index) bool {
 		case m.ends(e, history.OK):
 			current = ix.Lease(e.Lease)
 		case e.Op == history.Release && e.Kind != history.Invoke:
-			current = nil
+			if current != nil && e.Lease == current.Label {
+				current = nil
+			}
 		case e.Op == "pause" && e.Kind == history.Injected:
 			asleep = current
 		case e.Op == "resume" && e.Kind == history.Injected:

@@ -492,12 +492,14 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil)
 		})
 	}},
-	"single-closes-twice": {play: func(s *stage, build clients.New, done func(bool)) {
+	"single-stop-unheard": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
-			defer func() { done(recover() != nil) }()
 			lease := c.at(0, build(c.env), 10*time.Second)
 			lease.Release(c.ctx)
-			lease.Release(c.ctx)
+			ctx, cancel := context.WithCancelCause(c.ctx)
+			c.env.Clock.AfterFunc(time.Minute, func() { cancel(nil) })
+			lease.Release(ctx)
+			done(ctx.Err() != nil)
 		})
 	}},
 	"single-lease-reused": {play: func(s *stage, build clients.New, done func(bool)) {

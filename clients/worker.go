@@ -277,9 +277,8 @@ func (w *Worker) ReleaseOldest(ctx context.Context) {
 	w.held, w.others = newest, others
 }
 
-// ReleaseAgain releases once more the lease that the client released last, as a function does that releases when its work is done, and
-// has deferred another release. Without such a lease it does nothing and records nothing. Further steps are about the lease that they
-// were about before.
+// ReleaseAgain releases the lease that the client released last a second time, as a function does that releases explicitly and by defer.
+// Without such a lease it does nothing and records nothing. Further steps are about the lease that they were about before.
 func (w *Worker) ReleaseAgain(ctx context.Context) {
 	if w.last.lease == nil {
 		return

@@ -351,7 +351,8 @@ func TestReleaseOldest(t *testing.T) {
 	}
 }
 
-// A second release is of the lease that was released last, also if the client has got another one, which it keeps. Without any it is nothing.
+// ReleaseAgain releases the lease that was released last, even if the client has got another one, which it keeps. If none was released, it does
+// nothing.
 func TestReleaseAgain(t *testing.T) {
 	_, build := scripted(result{lease: paper{}})
 	r := work(t, 1, build, func(l *labour) {

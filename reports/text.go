@@ -180,7 +180,7 @@ func (t *transcript) state(l line, i int) {
 	e := l.event
 	l.Kind = e.Op
 	if e.Op == history.Over {
-		l.Kind = history.Set // with whose key it was, if that matters
+		l.Kind = history.Set // the detail says whose key it was, if that matters
 	}
 	l.Op, l.Detail = t.change(i)
 	if slices.Contains(t.all, e.Process) {

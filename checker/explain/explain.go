@@ -294,7 +294,7 @@ func (n *narrator) amid(i int) (text string, in int) {
 	case history.Acquire:
 		text = ", during an acquire"
 	case history.Release:
-		text = ", in the release of " + e.Lease
+		text = ", " + n.nthRelease(in)
 	case history.Extend:
 		text = ", in the extension of " + e.Lease
 	default:
@@ -304,6 +304,15 @@ func (n *narrator) amid(i int) (text string, in int) {
 		text = ", by a request that it had sent at " + history.Seconds(n.event(i).Departure()) + text
 	}
 	return text, in
+}
+
+// nthRelease says which release event i invoked.
+func (n *narrator) nthRelease(i int) string {
+	e := n.event(i)
+	if first := n.f.Releases[e.Lease][0]; first < i {
+		return fmt.Sprintf("in a second release of %s, which it had released at %s", e.Lease, n.time(first))
+	}
+	return "in the release of " + e.Lease
 }
 
 // outcome returns the outcome of the operation that event i invoked, or -1.

@@ -1333,6 +1333,25 @@ func TestExplain(t *testing.T) {
 			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1.
 			No broken assumption explains this: the lock itself is at fault.`},
 
+		{name: "a second release", property: checker.OwnerOnly, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1
+			0.006   c1 ok acquire c1#1 until=10
+			1       c1 invoke release c1#1
+			1.001   n1 delete c1#1 by=c1
+			1.002   c1 ok release c1#1
+			2       c2 invoke acquire
+			2.004   n1 set c2#1
+			2.006   c2 ok acquire c2#1 until=12
+			3       c1 invoke release c1#1
+			3.001   n1 delete c2#1 by=c1
+			3.002   c1 ok release c1#1`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			c2 was granted c2#1 on n1 at 2.004s, valid until 12.000s by its own clock.
+			c1 deleted the key of c2#1 on n1 at 3.001s, in a second release of c1#1, which it had released at 1.000s.
+			No broken assumption explains this: the lock itself is at fault.`},
+
 		{name: "a command that is late, and arrives in another operation", property: checker.OwnerOnly, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1

@@ -61,7 +61,7 @@ func (n *narrator) intrusion(i int) {
 	}
 	switch {
 	case own != nil && op.Op == history.Release:
-		text, events = text+", in the release of "+own.Label, append(events, own.ReturnEvent)
+		text, events = text+", "+n.nthRelease(about), append(events, own.ReturnEvent)
 	case own != nil && op.Op == history.Extend:
 		text, events = text+", in the extension of "+own.Label, append(events, own.ReturnEvent)
 	case op.Op == history.Acquire:

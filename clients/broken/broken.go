@@ -154,7 +154,7 @@ func Mistakes() []clients.Lock {
 		renewReacquires,
 		ttlWholeSeconds,
 		swapsToken,
-		closesTwice,
+		stopUnheard,
 		leaseReused,
 	}
 }

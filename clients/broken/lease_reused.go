@@ -9,11 +9,11 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// leaseReused keeps the leases that were released, and uses them for the next acquires. It needs a client that releases twice, and has got
-// the lock again in between: what was its first lease is its second one, and the second release gives that back.
+// leaseReused hands out a released lease again at the next acquire. It needs a client that has the lock again when it releases its first
+// lease a second time: by then, that object is its second lease.
 var leaseReused = clients.Lock{
 	Name:  "single-lease-reused",
-	About: "single, which uses a released lease again",
+	About: "single, which hands out released leases again",
 	Like:  []string{"single"},
 	New: func(env clients.Env) clients.Locker {
 		var free freeLeases

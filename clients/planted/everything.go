@@ -3,6 +3,7 @@ package planted
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"lockstep/clients"
@@ -75,6 +76,7 @@ func (l everything) granted(name string, ttl time.Duration, until time.Time) cli
 type everyLease struct {
 	*toyLease
 	lost, stop chan struct{}
+	once       sync.Once
 	timer      *time.Timer
 }
 
@@ -83,6 +85,6 @@ func (l *everyLease) Notify(func(time.Time)) {}
 
 func (l *everyLease) Release(ctx context.Context) error {
 	l.timer.Stop()
-	close(l.stop)
+	l.once.Do(func() { close(l.stop) })
 	return l.toyLease.Release(ctx)
 }

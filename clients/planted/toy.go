@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -189,6 +190,7 @@ func (l *telling) Release(ctx context.Context) error {
 type ticking struct {
 	*toyLease
 	stop chan struct{}
+	once sync.Once
 }
 
 func (l *ticking) renew(ctx context.Context) {
@@ -207,6 +209,6 @@ func (l *ticking) renew(ctx context.Context) {
 }
 
 func (l *ticking) Release(ctx context.Context) error {
-	close(l.stop)
+	l.once.Do(func() { close(l.stop) })
 	return l.toyLease.Release(ctx)
 }

@@ -133,13 +133,22 @@ func TestLiveInBrowser(t *testing.T) {
 			b.script(`const s = document.querySelector("input[type=range]"); s.value = %d; s.dispatchEvent(new Event("input"))`, pause)
 			b.until(fmt.Sprintf(`[...document.querySelectorAll("#saving:not([hidden]) button:not([hidden])")].map((x) => x.textContent).join("; ") === %q`, strings.Join(want, "; ")))
 		}
-		const fencing, longer = "Another lock, with fencing", "A longer TTL (20s)"
+		const fencing, longer = "A lock with fencing, and a resource that checks it (another run)", "A longer TTL (20s)"
 		last := eval[int](b, `Number(document.querySelector("input[type=range]").max)`)
 		offered(last, fencing, longer)
 		offered(0)
 		offered(last*3/4, fencing, longer)
 		b.click("#saves button")
 		pressed(0, "is kept", "#10/4/19s")
+
+		// A link to what an answer leads to has the way back.
+		b.visit("about:blank")
+		b.visit(page + "#10/1/14s,20s")
+		b.until(`!document.getElementById("live").hidden`)
+		b.click("#look")
+		pressed(1, "is kept", "#10/1/14s,20s")
+		b.click("#saves button:nth-child(2)")
+		pressed(-1, "is violated", "#10/1/14s,10s")
 	})
 
 	// Three properties are violated in this run. The one that the claim is about is explained first, and the figure is there.

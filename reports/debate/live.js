@@ -2,6 +2,7 @@
 
 const $ = (id) => document.getElementById(id);
 const { claims, locks } = JSON.parse($("menu").textContent);
+for (const c of claims) for (const r of c.runs) r.claim = c;
 const meanings = JSON.parse($("meanings").textContent);
 const leading = claims.find((c) => c.id === "10") ?? claims[0]; // its run is the picture on the first page
 const embedded = window.top !== window.self; // in the page of a chapter, which says what came out, so there is nothing to predict
@@ -14,7 +15,8 @@ let guessed = ""; // the request whose outcome the reader has guessed
 let guess = ""; // which is the outcome that they expected
 let moment; // of the violation that was shown last in a run of this claim
 let unsaved; // the run and the values for which the page says what would have saved it
-let saving = []; // for each answer, the run and the values that it chooses; null if it would not have saved it
+let saving = []; // for each answer, the run and the values to which it leads; null if it would not save the run
+let stale = false; // whether the answers shown are about another choice than the present one
 const known = new Map(); // the outcome of each brief request
 const tried = new Set(); // the requests that the reader has played
 let all = false; // whether the strips show all values, and not only those that the reader has played
@@ -27,7 +29,7 @@ const capital = (text) => text.replace(/^./, (c) => c.toUpperCase());
 const words = { ok: "kept", violated: "violated", unknown: "not decided" };
 
 function request(values = chosen, of = run) {
-  return { claim: claim.id, run: of.name, values: of.vary.map((q, n) => (values[n] === q.own ? "" : q.values[values[n]])) };
+  return { claim: of.claim.id, run: of.name, values: of.vary.map((q, n) => (values[n] === q.own ? "" : q.values[values[n]])) };
 }
 
 // status asks only whether a run keeps the property of the claim.
@@ -54,7 +56,7 @@ function chooseClaim(id) {
   $("said").textContent = claim.text;
   $("back").href = `${claim.chapter}.html#claim-${claim.id}`;
   $("saves").replaceChildren(...claim.saves.map((save, n) => make("button", { type: "button", class: "act", on: { click: () => toggle(n) } },
-    capital(save.what), save.run ? "" : ` (${save.values.filter((v, i) => v !== own(claim.runs[0])[i]).map(shown).join(", ")})`)));
+    capital(save.what), save.run ? " (another run)" : ` (${save.values.filter((v, i) => v !== own(claim.runs[0])[i]).map(shown).join(", ")})`)));
   $("runs").replaceChildren(make("legend", {}, "Which run"), ...claim.runs.map((r, n) => make("label", {},
     make("input", { type: "radio", name: "run", value: String(n), checked: n === 0, on: { change: () => chooseRun(n) } }), make("span", {}, apart(r), make("small", {}, r.name)))));
 }
@@ -80,7 +82,7 @@ function described(name, r) {
   const servers = Number(/^-- .*\bnodes=(\d+)/m.exec(r.script)?.[1] ?? nodes);
   const many = `${["", "one", "two", "three", "four", "five"][servers] ?? servers} Redis server${servers > 1 ? "s" : ""}`;
   if (name === "redlock") return `Redlock: ${many}, of which a majority must agree`;
-  return `${name}, on ${many}: ${about.replace(/^(single|redlock|watch)(?=,? )/, "like $1")}`; // many are another lock with one difference
+  return `${name}, on ${many}: ${about.replace(/^(single|redlock|watch)(?=,? )/, "like $1")}`; // many locks are described as another one with a difference
 }
 
 function chooseRun(n, values) {
@@ -116,24 +118,23 @@ const same = (a, b) => a?.run === b.run && String(a.values) === String(b.values)
 
 // toggle chooses what would have saved the run, or, if it is chosen, what the reader had chosen before.
 function toggle(n) {
+  if (stale) return;
   const to = same(saving[n], { run, values: current() }) ? unsaved : saving[n];
   chooseRun(claim.runs.indexOf(to.run), to.values);
 }
 
-// offer shows what would have saved the run: of the answers of the claim, those that do, whatever the reader has moved.
+// offer shows those answers of the claim that save the run with the values that the reader has chosen.
 async function offer(found) {
   const mine = (offer.last = {});
   const now = { run, values: current() };
   if (!saving.some((s) => same(s, now))) {
-    const first = claim.runs[0];
-    const link = found === "ok" && claim.saves.some((save) => same({ run: claim.runs[save.run], values: save.values }, now));
-    const from = link ? { run: first, values: own(first) } : now;
-    const asked = from.run === first && (link || found === "violated");
+    const from = await origin(now, found);
     const all = [];
-    for (const save of asked ? claim.saves : []) {
-      all.push(await saver(save, from.values));
+    for (const save of from ? claim.saves : []) {
       if (offer.last !== mine) return;
+      all.push(await saver(save, from.values, from.run));
     }
+    if (offer.last !== mine) return;
     unsaved = from;
     saving = all;
   }
@@ -142,23 +143,39 @@ async function offer(found) {
     $("saves").children[n].setAttribute("aria-pressed", String(same(s, now)));
   }
   $("saving").hidden = !saving.some(Boolean);
+  stale = false;
 }
 
-// saver is the choice that an answer makes if the first run of the claim has some values: what the reader has moved stays as it is, unless that is what
-// the answer changes, or the answer is another run, which need not allow it. It is null if that does not save the run.
-async function saver(save, values) {
-  const first = claim.runs[0];
-  const to = claim.runs[save.run];
-  const was = own(first);
-  const kept = to.vary.map((q, i) => {
-    if (to === first) return save.values[i] === was[i] ? values[i] : save.values[i];
-    const n = first.vary.findIndex((f) => f.what === q.what);
-    return n >= 0 && values[n] !== was[n] && q.values.includes(values[n]) ? values[n] : save.values[i];
-  });
-  for (const choice of to === first ? [kept] : [kept, save.values]) {
-    if (await status(to.vary.map((q, i) => q.values.indexOf(choice[i])), to) === "ok") return { run: to, values: choice };
+// origin is the violated run for which the answers are shown: the present one, or that from which an answer leads to the present one. It is null if
+// there is none.
+async function origin(now, found) {
+  const { saves, runs } = now.run.claim;
+  const first = runs[0];
+  if (now.run === first && found === "violated") return now;
+  for (const save of found === "ok" ? saves : []) {
+    if (runs[save.run] !== now.run) continue;
+    const values = first.vary.map((q, i) => {
+      if (now.run === first) return save.values[i] === own(first)[i] ? now.values[i] : own(first)[i];
+      const n = now.run.vary.findIndex((o, n) => o.what === q.what && own(now.run)[n] === own(first)[i]);
+      return n >= 0 && q.values.includes(now.values[n]) ? now.values[n] : own(first)[i];
+    });
+    if (await status(numbers(first, values), first) === "violated" && same(await saver(save, values, first), now)) return { run: first, values };
   }
   return null;
+}
+
+const numbers = (of, values) => of.vary.map((q, i) => q.values.indexOf(values[i]));
+
+// saver is the run, and the values, to which an answer leads from these values of the first run. What the reader has moved is kept, unless the
+// answer changes it, or leads to a run that begins with another value. It is null if the answer does not save the run.
+async function saver(save, values, first) {
+  const to = first.claim.runs[save.run];
+  const kept = to.vary.map((q, i) => {
+    if (to === first) return save.values[i] === own(first)[i] ? values[i] : save.values[i];
+    const n = first.vary.findIndex((f, n) => f.what === q.what && own(first)[n] === save.values[i]);
+    return n >= 0 && q.values.includes(values[n]) ? values[n] : save.values[i];
+  });
+  return await status(numbers(to, kept), to) === "ok" ? { run: to, values: kept } : null;
 }
 
 // slider is a quantity that can be changed. Below it, a strip shows what came out at the values that the reader has tried, the other
@@ -238,6 +255,7 @@ async function play() {
   for (const id of ["outcome", "guess", "stage", "more"]) $(id).hidden = !revealed;
   engine.drop();
   edges.last = offer.last = null;
+  stale = true;
   const mine = (play.last = {});
   if (!revealed) return;
   $("guess").hidden = true;
@@ -276,14 +294,14 @@ function show(answer, property) {
   const broken = (answer.broken?.[property] ?? []).map((b) => (b === "none" ? "no assumption was broken" : `broken assumption: ${b}`));
   $("outcome").replaceChildren(`“${property}” is `, make("strong", { class: found }, words[found]), broken.length ? ` (${broken.join("; ")})` : "", ".",
     found !== "violated" && others.length ? ` But ${others.map((p) => `“${p}”`).join(" and ")} ${others.length > 1 ? "are" : "is"} violated.` : "",
-    ...(answer.unmet ?? []).map((u) => ` But ${u}.`));
+    ...(answer.unmet ?? []).map((u) => ` But ${u}.`), answer.hint ? ` ${answer.hint}` : "");
   $("result").hidden = false;
   $("checksum").textContent = answer.checksum;
   $("took").textContent = `${Math.round(answer.took)} ms`;
   $("edit").href = `playground.html#${answer.token ?? `${run.name}`}`;
   const asked = (v) => v.property === property;
   answer.figure.stories.sort((a, b) => asked(b) - asked(a)); // what the reader was asked about is explained first, and the cursor is there
-  const explorer = drawRuns($("stage"), answer);
+  const explorer = drawRuns($("stage"), { ...answer, hint: "" });
   const drawn = explorer.all[0];
   const at = answer.figure.violations.find(asked);
   if (at) {

@@ -132,12 +132,12 @@ func (c *claimView) Tally() string {
 		parts = append(parts, "kept in "+inRuns(kept))
 	}
 	if len(measured) > 0 {
-		parts = append(parts, inRuns(measured)+" measured")
+		parts = append(parts, "measured in "+inRuns(measured))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// inRuns counts runs. Those that have the same events count once.
+// inRuns counts runs. Those with identical events are counted once.
 func inRuns(runs []NamedRun) string { return reports.Count(different(runs), "run") }
 
 // Alike lists the runs of a claim that have the same trace as an earlier one.

@@ -10,6 +10,7 @@ let source = ""; // the run of the catalogue whose text is in the editor, unchan
 let origin = null; // the last run of the catalogue that was in the editor, with its text
 let handles; // the knobs of the last run
 let exploring = false;
+let explored = ""; // the text of the last exploration
 let forked = 0; // the line of an unfinished step that injects another fault
 
 // play plays the text in the editor.
@@ -58,10 +59,12 @@ function right(answer) {
   if (origin && title(origin.text) === title(answer.script)) { // a text with another title is another scenario
     answer.figure.name = answer.figure.name.replace(/^scenario · /, `${origin.run.split("/")[0]}${source ? "" : ", changed"} · `);
   }
+  answer.figure.name = answer.figure.name.replace(/^replay · /, "from a link · ");
   shown = answer;
+  $("elsewhere").hidden = !explored || explored === answer.script;
   $("mistakes").replaceChildren();
   $("notice").textContent = "";
-  $("state").textContent = `Played and judged in ${Math.round(answer.took)} ms. Checksum ${answer.checksum}.`;
+  $("state").textContent = `Played and judged in ${Math.round(answer.took)} ms. Checksum ${answer.checksum}.${kept?.checksum === answer.checksum ? " Both runs have the same events." : ""}`;
   const lock = /^-- (\S+)/m.exec(answer.script)?.[1] ?? "";
   $("lock").value = lock;
   for (const id of ["keep", "fork", "png", "svg", "explore"]) $(id).disabled = false;
@@ -244,7 +247,9 @@ async function exploreAll() {
   $("done").removeAttribute("value");
   engine.drop();
   const started = performance.now();
-  const answer = await engine.play({ script: editor.text, want: "exploration" }, true, ([done, all]) => {
+  explored = editor.text;
+  $("elsewhere").hidden = true;
+  const answer = await engine.play({ script: explored, want: "exploration" }, true, ([done, all]) => {
     $("done").max = all;
     $("done").value = done;
     $("explored").textContent = `${done} of about ${all} runs`;
@@ -274,11 +279,11 @@ function soonAfter(t) {
 }
 
 // copy copies a text, and says so on the button.
-async function copy(button, text) {
+async function copy(button, text, done = "Copied") {
   const said = button.textContent;
   try {
     await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
+    button.textContent = done;
   } catch {
     button.textContent = "The browser does not allow it";
   }
@@ -351,7 +356,7 @@ async function main() {
     e.preventDefault();
     play();
   });
-  $("link").addEventListener("click", () => copy($("link"), location.href));
+  $("link").addEventListener("click", () => copy($("link"), location.href, $("outdated").hidden ? "Copied" : "Copied the last run"));
   $("text").addEventListener("click", () => copy($("text"), shown?.script === editor.text && shown.file || editor.text));
   $("use").addEventListener("click", () => {
     editor.edit(0, editor.text.length, help.example);

@@ -171,6 +171,8 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 	}
 	if s.Resolve(section).Resource == clients.Plain && a.Statuses[checker.ResourceExclusion] == checker.Violated && slices.ContainsFunc(o.History.Events, hasToken) {
 		a.Hint = "The lock gives each lease a fencing token, but this resource does not check it. With resource=fenced in the line that names the lock, it refuses a token lower than one that it has seen."
+	} else if o.Result.Verdict == checker.Safe {
+		a.Hint = gaveUp(o.History)
 	}
 	if a.Script = s.String(); r.Script != "" {
 		a.Script = r.Script // as its author wrote it
@@ -182,6 +184,29 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 	a.Token, _ = s.Token() // a run that is too long for a token has none
 	a.Figure, err = explorer.Data(o.ToExplore())
 	return a, err
+}
+
+// gaveUp says which client asked for the lock in vain: a reader may take it that such a run shows what a second holder would do.
+func gaveUp(h *history.History) string {
+	for _, c := range h.Meta.Clients {
+		var from, to time.Duration
+		tries, got := 0, false
+		for _, e := range h.Events {
+			switch {
+			case e.Process != c || e.Op != history.Acquire:
+			case e.Kind == history.Invoke:
+				if tries++; tries == 1 {
+					from = e.At
+				}
+			case e.EndsOperation():
+				to, got = e.At, got || e.Kind == history.OK
+			}
+		}
+		if tries > 0 && to > 0 && !got {
+			return fmt.Sprintf("%s did not get the lock: it asked from %s to %s, and then gave up. This run does not show what would have happened if it had asked for longer.", c, history.Seconds(from), history.Seconds(to))
+		}
+	}
+	return ""
 }
 
 // hasToken reports whether an event is a write that the resource accepted under a fencing token.

@@ -259,4 +259,9 @@ func TestHint(t *testing.T) {
 			t.Errorf("%s: %q, %v", run, a.Hint, a.Errors)
 		}
 	}
+	// With a TTL of 20 s, c2 gives up before the lease of c1 ends. That the pause is longer does no harm only for that reason.
+	a := Play(Request{Claim: "10", Run: "pause-after-acquire/redlock", Values: []string{"25s", "20s"}})
+	if !strings.HasPrefix(a.Hint, "c2 did not get the lock: it asked from 12.000s to ") {
+		t.Errorf("%q, %v", a.Hint, a.Errors)
+	}
 }

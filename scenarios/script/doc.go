@@ -141,7 +141,7 @@
 //	release cancelled     the same, with a context that is cancelled already
 //	release oldest        give the oldest lease back that the client has neither released nor dropped, even if it is over,
 //	                      or if the client has got another one of the same lock since
-//	release again         give the lease back once more that the client gave back last
+//	release again         give back once more the lease that the client gave back last
 //	write VALUE           write one word to the resource, under the newest lease
 //	write VALUE blind     the same, regardless of the mark of a check-and-set resource
 //	read                  read the resource

@@ -31,7 +31,7 @@ type Acquire struct {
 // Release gives back the newest lease of the client, even if it no longer holds. If Cancelled is set, its context is done: as in
 // a handler whose client has gone away, and which releases with the context of the request. If Oldest is set, it is instead the oldest lease
 // that the client has neither released nor dropped, even if it is over, or if the client has got another one of the same lock since. If Again
-// is set, it is once more the lease that the client released last: as in a function that releases, and has deferred another release.
+// is set, the lease that the client released last is released a second time, as by a function that releases explicitly and by defer.
 type Release struct {
 	Cancelled bool
 	Oldest    bool

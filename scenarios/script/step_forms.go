@@ -24,7 +24,7 @@ var stepRows = []StepForm{
 	{Words: "release", Example: "release", Note: "give the newest lease back, whether or not it still holds"},
 	{Words: "release cancelled", Example: "release cancelled", Note: "the same, with a context that is cancelled already"},
 	{Words: "release oldest", Example: "release oldest", Note: "give the oldest lease back that the client has neither released nor dropped, even if it is over, or if the client has got another one of the same lock since"},
-	{Words: "release again", Example: "release again", Note: "give the lease back once more that the client gave back last"},
+	{Words: "release again", Example: "release again", Note: "give back once more the lease that the client gave back last"},
 	{Words: "write VALUE", Example: "write A", Note: "write one word to the resource, under the newest lease"},
 	{Words: "write VALUE blind", Example: "write A blind", Note: "the same, regardless of the mark of a check-and-set resource"},
 	{Words: "read", Example: "read", Note: "read the resource"},

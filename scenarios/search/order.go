@@ -272,15 +272,18 @@ func (f *finder) due(w wait) time.Duration {
 // lease returns when the lease ends that the client has at the time of a wait, by its own clock and in true time; 0 if it has none or
 // the lock does not say.
 func (f *finder) lease(w wait) (end time.Duration) {
+	label := ""
 	for _, e := range f.history.Events {
 		switch {
 		case e.At > w.at:
 			return end
 		case e.Process != w.client:
 		case e.Op == history.Release && e.Kind == history.Invoke:
-			end = 0
+			if e.Lease == label {
+				end = 0
+			}
 		case e.Until > 0 && e.Until != history.NoEnd && (grants(e) || e.Op == history.Extend && e.Kind == history.OK || e.Op == history.Renew):
-			end = e.At + e.Until - e.Clock
+			end, label = e.At+e.Until-e.Clock, e.Lease
 		}
 	}
 	return end
@@ -296,6 +299,7 @@ func (f *finder) work() (longest time.Duration) {
 		case e.Op == history.Release && e.Kind != history.Invoke:
 			if from, ok := since[e.Process]; ok {
 				longest = max(longest, e.At-from)
+				delete(since, e.Process)
 			}
 		}
 	}
