@@ -294,7 +294,8 @@ func (n *narrator) amid(i int) (text string, in int) {
 	case history.Acquire:
 		text = ", during an acquire"
 	case history.Release:
-		text = ", " + n.nthRelease(in)
+		text, _ = n.nthRelease(in)
+		text = ", " + text
 	case history.Extend:
 		text = ", in the extension of " + e.Lease
 	default:
@@ -306,13 +307,13 @@ func (n *narrator) amid(i int) (text string, in int) {
 	return text, in
 }
 
-// nthRelease says which release event i invoked.
-func (n *narrator) nthRelease(i int) string {
+// nthRelease says which release event i invoked, and of which other event it speaks.
+func (n *narrator) nthRelease(i int) (text string, events []int) {
 	e := n.event(i)
 	if first := n.f.Releases[e.Lease][0]; first < i {
-		return fmt.Sprintf("in a second release of %s, which it had released at %s", e.Lease, n.time(first))
+		return fmt.Sprintf("in a second release of %s, which it had released at %s", e.Lease, n.time(first)), []int{first}
 	}
-	return "in the release of " + e.Lease
+	return "in the release of " + e.Lease, nil
 }
 
 // outcome returns the outcome of the operation that event i invoked, or -1.

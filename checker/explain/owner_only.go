@@ -61,7 +61,8 @@ func (n *narrator) intrusion(i int) {
 	}
 	switch {
 	case own != nil && op.Op == history.Release:
-		text, events = text+", "+n.nthRelease(about), append(events, own.ReturnEvent)
+		release, first := n.nthRelease(about)
+		text, events = text+", "+release, append(append(events, own.ReturnEvent), first...)
 	case own != nil && op.Op == history.Extend:
 		text, events = text+", in the extension of "+own.Label, append(events, own.ReturnEvent)
 	case op.Op == history.Acquire:
