@@ -277,7 +277,7 @@ func (w *Worker) ReleaseOldest(ctx context.Context) {
 	w.held, w.others = newest, others
 }
 
-// ReleaseAgain releases the lease that the client released last a second time, as a function does that releases explicitly and by defer.
+// ReleaseAgain releases once more the lease that the client released last, as a function does that releases explicitly and by defer.
 // Without such a lease it does nothing and records nothing. Further steps are about the lease that they were about before.
 func (w *Worker) ReleaseAgain(ctx context.Context) {
 	if w.last.lease == nil {

@@ -294,8 +294,7 @@ func (n *narrator) amid(i int) (text string, in int) {
 	case history.Acquire:
 		text = ", during an acquire"
 	case history.Release:
-		text, _ = n.nthRelease(in)
-		text = ", " + text
+		text = ", " + n.releasedIn(in)
 	case history.Extend:
 		text = ", in the extension of " + e.Lease
 	default:
@@ -307,13 +306,12 @@ func (n *narrator) amid(i int) (text string, in int) {
 	return text, in
 }
 
-// nthRelease says which release event i invoked, and of which other event it speaks.
-func (n *narrator) nthRelease(i int) (text string, events []int) {
-	e := n.event(i)
-	if first := n.f.Releases[e.Lease][0]; first < i {
-		return fmt.Sprintf("in a second release of %s, which it had released at %s", e.Lease, n.time(first)), []int{first}
+// releasedIn names the release that event i invoked.
+func (n *narrator) releasedIn(i int) string {
+	if label := n.event(i).Lease; n.f.Releases[label][0] < i {
+		return "in another release of " + label
 	}
-	return "in the release of " + e.Lease, nil
+	return "in the release of " + n.event(i).Lease
 }
 
 // outcome returns the outcome of the operation that event i invoked, or -1.

@@ -1349,7 +1349,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			c2 was granted c2#1 on n1 at 2.004s, valid until 12.000s by its own clock.
-			c1 deleted the key of c2#1 on n1 at 3.001s, in a second release of c1#1, which it had released at 1.000s.
+			c1 deleted the key of c2#1 on n1 at 3.001s, in another release of c1#1, after a first one at 1.000s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a command that is late, and arrives in another operation", property: checker.OwnerOnly, story: `

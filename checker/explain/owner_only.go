@@ -61,8 +61,10 @@ func (n *narrator) intrusion(i int) {
 	}
 	switch {
 	case own != nil && op.Op == history.Release:
-		release, first := n.nthRelease(about)
-		text, events = text+", "+release, append(append(events, own.ReturnEvent), first...)
+		text, events = text+", "+n.releasedIn(about), append(events, own.ReturnEvent)
+		if first := n.f.Releases[own.Label][0]; first < about {
+			text, events = text+", after a first one at "+n.time(first), append(events, first)
+		}
 	case own != nil && op.Op == history.Extend:
 		text, events = text+", in the extension of "+own.Label, append(events, own.ReturnEvent)
 	case op.Op == history.Acquire:

@@ -9,8 +9,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// leaseReused hands out a released lease again at the next acquire. It needs a client that has the lock again when it releases its first
-// lease a second time: by then, that object is its second lease.
+// leaseReused hands out a released lease again at the next acquire. It shows when a client that has the lock again releases its first
+// lease once more: that object is now its second lease.
 var leaseReused = clients.Lock{
 	Name:  "single-lease-reused",
 	About: "single, which hands out released leases again",

@@ -8,11 +8,11 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// stopUnheard has a goroutine for each lease, which a release stops by sending to it. It needs a client that releases explicitly and by
-// defer: nobody receives what the second release sends, so it waits for ever.
+// stopUnheard has a goroutine for each lease, which a release stops by sending to it. It needs a client that releases twice, or
+// that acquires again before it releases: nobody receives what the release sends, so it waits for ever.
 var stopUnheard = clients.Lock{
 	Name:  "single-stop-unheard",
-	About: "single, which stops a goroutine at each release, and waits until that has heard it",
+	About: "single, whose release waits until a goroutine has received its stop signal",
 	Like:  []string{"single"},
 	New: func(env clients.Env) clients.Locker {
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {

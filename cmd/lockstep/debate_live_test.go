@@ -127,13 +127,13 @@ func TestLiveInBrowser(t *testing.T) {
 		b.click("#saves button:nth-child(2)")
 		pressed(-1, "is violated", "#10/1/14s,10s")
 
-		// They are offered for each pause with which the run is violated, and for no other.
+		// They are offered at every pause at which the run is violated, and at no other.
 		offered := func(pause int, want ...string) {
 			t.Helper()
 			b.script(`const s = document.querySelector("input[type=range]"); s.value = %d; s.dispatchEvent(new Event("input"))`, pause)
 			b.until(fmt.Sprintf(`[...document.querySelectorAll("#saving:not([hidden]) button:not([hidden])")].map((x) => x.textContent).join("; ") === %q`, strings.Join(want, "; ")))
 		}
-		const fencing, longer = "A lock with fencing, and a resource that checks it (another run)", "A longer TTL (20s)"
+		const fencing, longer = "A lock with fencing tokens, and a resource that checks them (another run)", "A longer TTL (20s)"
 		last := eval[int](b, `Number(document.querySelector("input[type=range]").max)`)
 		offered(last, fencing, longer)
 		offered(0)

@@ -16,7 +16,7 @@ let guess = ""; // which is the outcome that they expected
 let moment; // of the violation that was shown last in a run of this claim
 let unsaved; // the run and the values for which the page says what would have saved it
 let saving = []; // for each answer, the run and the values to which it leads; null if it would not save the run
-let stale = false; // whether the answers shown are about another choice than the present one
+let stale = false; // whether the answers belong to an earlier choice
 const known = new Map(); // the outcome of each brief request
 const tried = new Set(); // the requests that the reader has played
 let all = false; // whether the strips show all values, and not only those that the reader has played
@@ -82,7 +82,7 @@ function described(name, r) {
   const servers = Number(/^-- .*\bnodes=(\d+)/m.exec(r.script)?.[1] ?? nodes);
   const many = `${["", "one", "two", "three", "four", "five"][servers] ?? servers} Redis server${servers > 1 ? "s" : ""}`;
   if (name === "redlock") return `Redlock: ${many}, of which a majority must agree`;
-  return `${name}, on ${many}: ${about.replace(/^(single|redlock|watch)(?=,? )/, "like $1")}`; // many locks are described as another one with a difference
+  return `${name}, on ${many}: ${about.replace(/^(single|redlock|watch)(?=,? )/, "like $1")}`; // many locks are described as a variant of another
 }
 
 function chooseRun(n, values) {
@@ -123,7 +123,7 @@ function toggle(n) {
   chooseRun(claim.runs.indexOf(to.run), to.values);
 }
 
-// offer shows those answers of the claim that save the run with the values that the reader has chosen.
+// offer shows the answers that save the run at the chosen values.
 async function offer(found) {
   const mine = (offer.last = {});
   const now = { run, values: current() };
@@ -146,18 +146,18 @@ async function offer(found) {
   stale = false;
 }
 
-// origin is the violated run for which the answers are shown: the present one, or that from which an answer leads to the present one. It is null if
-// there is none.
+// origin is the violated run whose answers are shown: the present one, or one from which an answer leads to it. It is null if there is none.
 async function origin(now, found) {
   const { saves, runs } = now.run.claim;
   const first = runs[0];
   if (now.run === first && found === "violated") return now;
+  const was = unsaved?.run === first ? unsaved.values : own(first); // what the present choice does not say
   for (const save of found === "ok" ? saves : []) {
     if (runs[save.run] !== now.run) continue;
     const values = first.vary.map((q, i) => {
-      if (now.run === first) return save.values[i] === own(first)[i] ? now.values[i] : own(first)[i];
+      if (now.run === first) return save.values[i] === own(first)[i] ? now.values[i] : was[i];
       const n = now.run.vary.findIndex((o, n) => o.what === q.what && own(now.run)[n] === own(first)[i]);
-      return n >= 0 && q.values.includes(now.values[n]) ? now.values[n] : own(first)[i];
+      return n >= 0 && q.values.includes(now.values[n]) ? now.values[n] : was[i];
     });
     if (await status(numbers(first, values), first) === "violated" && same(await saver(save, values, first), now)) return { run: first, values };
   }
@@ -167,7 +167,7 @@ async function origin(now, found) {
 const numbers = (of, values) => of.vary.map((q, i) => q.values.indexOf(values[i]));
 
 // saver is the run, and the values, to which an answer leads from these values of the first run. What the reader has moved is kept, unless the
-// answer changes it, or leads to a run that begins with another value. It is null if the answer does not save the run.
+// answer changes it, or the other run starts from another value. It is null if the answer does not save the run.
 async function saver(save, values, first) {
   const to = first.claim.runs[save.run];
   const kept = to.vary.map((q, i) => {

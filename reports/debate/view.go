@@ -132,7 +132,7 @@ func (c *claimView) Tally() string {
 		parts = append(parts, "kept in "+inRuns(kept))
 	}
 	if len(measured) > 0 {
-		parts = append(parts, "measured in "+inRuns(measured))
+		parts = append(parts, inRuns(measured)+" measured")
 	}
 	return strings.Join(parts, ", ")
 }

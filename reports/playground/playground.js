@@ -1,6 +1,7 @@
 // The playground: a scenario file at the left, the run at the right.
 const $ = (id) => document.getElementById(id);
 const { menu, start, help } = JSON.parse($("menu").textContent);
+const alike = " Both runs have the same events.";
 const settled = 300; // ms without a change, after which the text is played
 
 let engine, editor, explorer;
@@ -64,7 +65,7 @@ function right(answer) {
   $("elsewhere").hidden = !explored || explored === answer.script;
   $("mistakes").replaceChildren();
   $("notice").textContent = "";
-  $("state").textContent = `Played and judged in ${Math.round(answer.took)} ms. Checksum ${answer.checksum}.${kept?.checksum === answer.checksum ? " Both runs have the same events." : ""}`;
+  $("state").textContent = `Played and judged in ${Math.round(answer.took)} ms. Checksum ${answer.checksum}.${kept?.checksum === answer.checksum ? alike : ""}`;
   const lock = /^-- (\S+)/m.exec(answer.script)?.[1] ?? "";
   $("lock").value = lock;
   for (const id of ["keep", "fork", "png", "svg", "explore"]) $(id).disabled = false;
@@ -247,9 +248,10 @@ async function exploreAll() {
   $("done").removeAttribute("value");
   engine.drop();
   const started = performance.now();
-  explored = editor.text;
+  explored = "";
   $("elsewhere").hidden = true;
-  const answer = await engine.play({ script: explored, want: "exploration" }, true, ([done, all]) => {
+  const { text } = editor;
+  const answer = await engine.play({ script: text, want: "exploration" }, true, ([done, all]) => {
     $("done").max = all;
     $("done").value = done;
     $("explored").textContent = `${done} of about ${all} runs`;
@@ -263,6 +265,7 @@ async function exploreAll() {
     $("explored").textContent = `Not explored: ${answer.errors[0].text}.`;
   } else {
     const { sentence, finds } = answer.exploration;
+    explored = text;
     $("explored").textContent = `${sentence} It took ${Math.round((performance.now() - started) / 1000)} s.`;
     $("finds").replaceChildren(...finds.map((f) => make("li", {}, make("strong", {}, f.property),
       f.assumption === "none" ? " is violated, and no assumption was broken: " : ` is violated (broken assumption: ${f.assumption}): `,
@@ -280,7 +283,7 @@ function soonAfter(t) {
 
 // copy copies a text, and says so on the button.
 async function copy(button, text, done = "Copied") {
-  const said = button.textContent;
+  const said = (button.dataset.said ??= button.textContent);
   try {
     await navigator.clipboard.writeText(text);
     button.textContent = done;
@@ -346,6 +349,7 @@ async function main() {
   $("keep").addEventListener("click", () => {
     kept = kept ? null : shown;
     comparing();
+    if (!kept) $("state").textContent = $("state").textContent.replace(alike, "");
     draw();
     address();
   });
@@ -356,7 +360,7 @@ async function main() {
     e.preventDefault();
     play();
   });
-  $("link").addEventListener("click", () => copy($("link"), location.href, $("outdated").hidden ? "Copied" : "Copied the last run"));
+  $("link").addEventListener("click", () => copy($("link"), location.href, $("outdated").hidden && !$("stage").classList.contains("stale") ? "Copied" : "Copied the last run that was played"));
   $("text").addEventListener("click", () => copy($("text"), shown?.script === editor.text && shown.file || editor.text));
   $("use").addEventListener("click", () => {
     editor.edit(0, editor.text.length, help.example);

@@ -172,7 +172,7 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 	if s.Resolve(section).Resource == clients.Plain && a.Statuses[checker.ResourceExclusion] == checker.Violated && slices.ContainsFunc(o.History.Events, hasToken) {
 		a.Hint = "The lock gives each lease a fencing token, but this resource does not check it. With resource=fenced in the line that names the lock, it refuses a token lower than one that it has seen."
 	} else if o.Result.Verdict == checker.Safe {
-		a.Hint = gaveUp(o.History)
+		a.Hint = lucky(o.History)
 	}
 	if a.Script = s.String(); r.Script != "" {
 		a.Script = r.Script // as its author wrote it
@@ -186,24 +186,32 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 	return a, err
 }
 
-// gaveUp says which client asked for the lock in vain: a reader may take it that such a run shows what a second holder would do.
-func gaveUp(h *history.History) string {
-	for _, c := range h.Meta.Clients {
-		var from, to time.Duration
-		tries, got := 0, false
-		for _, e := range h.Events {
-			switch {
-			case e.Process != c || e.Op != history.Acquire:
-			case e.Kind == history.Invoke:
-				if tries++; tries == 1 {
-					from = e.At
-				}
-			case e.EndsOperation():
-				to, got = e.At, got || e.Kind == history.OK
-			}
+// lucky says of a run in which nothing was violated, although a client wrote when its lease was over, that another client had given up before. A
+// reader might think that the lock, or its TTL, prevented the harm.
+func lucky(h *history.History) string {
+	until := map[string]time.Duration{} // of each lease, by the clock of its client
+	last := map[string]history.Event{}  // of each client: the outcome that gave it a lease, or that of its last try
+	asks := map[string]int{}            // where each client asks for the last time
+	for i, e := range h.Events {
+		if e.Op == history.Acquire && e.Kind == history.Invoke {
+			asks[e.Process] = i
 		}
-		if tries > 0 && to > 0 && !got {
-			return fmt.Sprintf("%s did not get the lock: it asked from %s to %s, and then gave up. This run does not show what would have happened if it had asked for longer.", c, history.Seconds(from), history.Seconds(to))
+	}
+	for i, e := range h.Events {
+		switch {
+		case e.Op == history.Acquire && e.Kind == history.OK:
+			last[e.Process], until[e.Lease] = e, e.Until
+		case e.Lease != "" && e.Until > 0 && (e.Kind == history.OK || e.Kind == history.Info):
+			until[e.Lease] = e.Until
+		case e.Op == history.Acquire && e.EndsOperation() && last[e.Process].Kind != history.OK:
+			last[e.Process] = e
+		case e.Op == history.Write && e.Kind == history.Invoke && until[e.Lease] > 0 && e.Clock > until[e.Lease]:
+			for _, c := range h.Meta.Clients {
+				if last[c].Kind == history.Fail && asks[c] < i {
+					return fmt.Sprintf("%s began to write at %s, when its lease was over. That did no harm only because %s had given up: it asked for the lock for the last time at %s.",
+						e.Process, history.Seconds(e.At), c, history.Seconds(h.Events[asks[c]].At))
+				}
+			}
 		}
 	}
 	return ""

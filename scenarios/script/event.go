@@ -16,9 +16,6 @@ func (e Event) Matches(h history.Event) bool {
 	switch e.What {
 	case Sets:
 		value = history.Client(h.Lease)
-		if h.Op == history.Over { // it sets a key that is there already
-			h.Op = history.Set
-		}
 	case Deletes:
 		value = history.Client(h.Owner)
 	case Receives:

@@ -295,11 +295,11 @@ func (f *finder) work() (longest time.Duration) {
 	for _, e := range f.history.Events {
 		switch {
 		case grants(e):
-			since[e.Process] = e.At
+			since[e.Lease] = e.At
 		case e.Op == history.Release && e.Kind != history.Invoke:
-			if from, ok := since[e.Process]; ok {
+			if from, ok := since[e.Lease]; ok {
 				longest = max(longest, e.At-from)
-				delete(since, e.Process)
+				delete(since, e.Lease) // it may be released again
 			}
 		}
 	}

@@ -257,12 +257,12 @@ func (o *observer) operation(e *history.Event, c *client) {
 		o.markIf(e.Lease == c.lease && e.At > c.end, extendsLate)
 	case e.Op == history.Extend && e.Kind == history.OK, e.Op == history.Renew:
 		c.end = o.endOf(e)
-	case e.Op == history.Release && e.Kind == history.Invoke && e.Lease == c.lease:
+	case e.Op == history.Release && e.Kind == history.Invoke:
 		o.markIf(c.lease != "" && e.At > c.end, releasesLate)
 		for _, s := range o.servers {
 			o.markIf(o.current(s) && s.lease != "" && history.Client(s.lease) != c.name, releasesOthers)
 		}
-		c.holds = false
+		c.holds = c.holds && e.Lease != c.lease
 	}
 }
 
