@@ -81,11 +81,11 @@ test-race: test-others
 
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
-	$(GO) test -timeout 0 -run 'Gate|Series|ModuleByPackageTime|ModuleProgram|TestMutex|GuestsOfLibraries|VerdictsOfSeeds|NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
+	$(GO) test -timeout 0 -run 'Gate|Findings|Series|ModuleByPackageTime|ModuleProgram|TestMutex|GuestsOfLibraries|VerdictsOfSeeds|NoFalseAlarm|UnderOtherSeeds|RestlessLibraries|ExploreCatches|AccusesNoSoundLock|GuestsAsNative' ./scenarios -args -all-draws
 	$(GO) test -timeout 0 -run 'PlansAreOneRun|BoundFindsTheCatalogue|Counterfactual|HarmlessFaults|StrategiesFind|BoundFindsBroken|BoundLeaves|FencedResource' ./scenarios/search -args -all-draws
 	$(GO) test -timeout 0 ./scenarios/course/pack -args -all-draws
 	$(GO) -C cmd/fleet test -timeout 0 -p 1 ./...
-	$(GO) test -timeout 0 -run 'WebAssembly|LiveInBrowser|MatrixPageSweeps|CIPage|DocumentedCommands' ./cmd/lockstep -args -all-draws
+	$(GO) test -timeout 0 -run 'WebAssembly|LiveInBrowser|MatrixPage|CIPage|DocumentedCommands' ./cmd/lockstep -args -all-draws
 
 .PHONY: pictures
 pictures: ## write pictures of all sample histories, maps and plots to out/pictures, to be looked at

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lockstep/checker"
+	"lockstep/internal/draws"
 	"lockstep/scenarios/internal/fields"
 	"lockstep/scenarios/play"
 	"lockstep/sim/history"
@@ -130,6 +131,9 @@ func TestFindings(t *testing.T) {
 	asLibraryWorker()
 	if testing.Short() {
 		t.Skip("plays every run with every library")
+	}
+	if !*rewrite {
+		draws.Turn(t, 0, 2) // on the other day TestMatrixPage plays the same runs
 	}
 	cases := everyLibraryRun(t)
 	findings := findings(t)

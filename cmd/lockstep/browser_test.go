@@ -67,7 +67,7 @@ func newBrowser(t *testing.T) *browser {
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	limit := 2 * time.Minute
+	limit := 4 * time.Minute
 	if *draws.All {
 		limit = 2 * time.Hour
 	}
@@ -156,8 +156,17 @@ func eval[T any](b *browser, expression string) T {
 // until waits for an expression to hold.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression)); err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
+	for again := false; ; again = true {
+		ctx, cancel := context.WithTimeout(b.ctx, time.Minute) // a question that is asked while a page is replaced may get no answer
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
+		lost := ctx.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			return
+		case !lost || again || b.ctx.Err() != nil:
+			b.t.Fatalf("%s: %v", expression, err)
+		}
 	}
 }
 
