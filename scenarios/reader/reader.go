@@ -208,8 +208,8 @@ func lucky(h *history.History) string {
 		case e.Op == history.Write && e.Kind == history.Invoke && until[e.Lease] > 0 && e.Clock > until[e.Lease]:
 			for _, c := range h.Meta.Clients {
 				if last[c].Kind == history.Fail && asks[c] < i {
-					return fmt.Sprintf("%s began to write at %s, when its lease was over. That did no harm only because %s had given up: it asked for the lock for the last time at %s.",
-						e.Process, history.Seconds(e.At), c, history.Seconds(h.Events[asks[c]].At))
+					return fmt.Sprintf("%s began to write at %s, when its lease was over. That did no harm only because %s had given up at %s.",
+						e.Process, history.Seconds(e.At), c, history.Seconds(last[c].At))
 				}
 			}
 		}
