@@ -194,7 +194,7 @@
 //
 // and an event of a server is one of these:
 //
-//	sets C       it sets a key of the lock for the client C
+//	sets C       it sets a key of the lock for the client C; a key that was there already does not count
 //	deletes C    a command deletes a key there that stood for a lease of the client C
 //	receives C   a request of the client C arrives; a fault then comes before the reply
 //	promoted     it becomes a primary

@@ -130,7 +130,7 @@ const (
 
 // What happens to a server.
 const (
-	Sets     What = "sets"     // it sets a key of the lock for a client
+	Sets     What = "sets"     // it sets a key of the lock, which was not there, for a client
 	Deletes  What = "deletes"  // a command deletes a key of a client's lease there
 	Receives What = "receives" // a request of a client arrives; its reply is not yet under way
 	Promoted What = "promoted" // it becomes a primary
