@@ -267,7 +267,7 @@ func TestLiveInBrowser(t *testing.T) {
 
 	// The page and that of a chapter, with the fold open, are as wide as the window.
 	t.Run("looks", func(t *testing.T) {
-		b.t = t
+		b := newBrowser(t)
 		for _, width := range []int64{1280, 390} {
 			b.size(width, 900)
 			b.media("dark", "reduce")
@@ -275,7 +275,7 @@ func TestLiveInBrowser(t *testing.T) {
 			b.visit(page + "#10")
 			b.until(`!document.getElementById("live").hidden`)
 			b.click("#violated")
-			b.until(`document.getElementById("outcome").textContent.includes("is violated")`)
+			b.until(`document.getElementById("outcome").textContent.includes("is violated") && !document.getElementById("saving").hidden`)
 			if got := eval[int64](b, `document.documentElement.scrollWidth`); got > width {
 				t.Errorf("at %d pixels the page has %d", width, got)
 			}
@@ -285,8 +285,6 @@ func TestLiveInBrowser(t *testing.T) {
 				t.Errorf("at %d pixels the chapter has %d", width, got)
 			}
 		}
-		b.size(1280, 900)
-		b.media("light", "no-preference")
 	})
 
 	t.Run("links that lead nowhere", func(t *testing.T) {
