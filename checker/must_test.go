@@ -54,6 +54,7 @@ func TestMustMet(t *testing.T) {
 			must: "c1 pauses after a passed check",
 			met: []situation{
 				{"it does", c1 + "1 c1 ok check c1#1\n1 c1 fault pause"},
+				{"an older lease is released again", c1 + "1 c1 ok check c1#1\n1.1 c1 invoke release c1#0\n1.2 c1 fail release c1#0\n2 c1 fault pause"},
 				{"a write comes between", c1 + "1 c1 ok check c1#1\n1 c1 invoke write\n2 c1 ok write\n3 c1 fault pause"},
 				{"a check with an invocation", c1 + "1 c1 invoke check\n1 c1 ok check c1#1\n1 c1 fault pause"},
 			},
@@ -70,6 +71,7 @@ func TestMustMet(t *testing.T) {
 			must: "c1 resumes after its lease ended",
 			met: []situation{
 				{"it does", c1 + "1 c1 fault pause\n15 c1 fault resume"},
+				{"after an older lease was released again", c1 + "1 c1 invoke release c1#0\n1.1 c1 fail release c1#0\n2 c1 fault pause\n15 c1 fault resume"},
 				{"by a nanosecond", c1 + "1 c1 fault pause\n10.000000001 c1 fault resume"},
 				{"within its release", c1 + "1 c1 invoke release c1#1\n2 c1 fault pause\n15 c1 fault resume"},
 				{"at the second pause", c1 + "1 c1 fault pause\n2 c1 fault resume\n3 c1 fault pause\n15 c1 fault resume"},

@@ -308,10 +308,11 @@ func (n *narrator) amid(i int) (text string, in int) {
 
 // releasedIn names the release that event i invoked.
 func (n *narrator) releasedIn(i int) string {
-	if label := n.event(i).Lease; n.f.Releases[label][0] < i {
+	label := n.event(i).Lease
+	if n.f.Releases[label][0] < i {
 		return "in another release of " + label
 	}
-	return "in the release of " + n.event(i).Lease
+	return "in the release of " + label
 }
 
 // outcome returns the outcome of the operation that event i invoked, or -1.

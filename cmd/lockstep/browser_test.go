@@ -156,17 +156,8 @@ func eval[T any](b *browser, expression string) T {
 // until waits for an expression to hold.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	for again := false; ; again = true {
-		ctx, cancel := context.WithTimeout(b.ctx, time.Minute) // a question that is asked while a page is replaced may get no answer
-		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
-		lost := ctx.Err() != nil
-		cancel()
-		switch {
-		case err == nil:
-			return
-		case !lost || again || b.ctx.Err() != nil:
-			b.t.Fatalf("%s: %v", expression, err)
-		}
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression)); err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
 	}
 }
 

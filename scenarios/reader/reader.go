@@ -169,9 +169,10 @@ func played(s *script.Scenario, build clients.New, r Request) (*Answer, error) {
 	if r.Want == Properties {
 		return a, nil
 	}
-	if s.Resolve(section).Resource == clients.Plain && a.Statuses[checker.ResourceExclusion] == checker.Violated && slices.ContainsFunc(o.History.Events, hasToken) {
+	plain := s.Resolve(section).Resource == clients.Plain
+	if plain && a.Statuses[checker.ResourceExclusion] == checker.Violated && slices.ContainsFunc(o.History.Events, hasToken) {
 		a.Hint = "The lock gives each lease a fencing token, but this resource does not check it. With resource=fenced in the line that names the lock, it refuses a token lower than one that it has seen."
-	} else if o.Result.Verdict == checker.Safe {
+	} else if plain && o.Result.Verdict == checker.Safe {
 		a.Hint = lucky(o.History)
 	}
 	if a.Script = s.String(); r.Script != "" {
@@ -208,7 +209,7 @@ func lucky(h *history.History) string {
 		case e.Op == history.Write && e.Kind == history.Invoke && until[e.Lease] > 0 && e.Clock > until[e.Lease]:
 			for _, c := range h.Meta.Clients {
 				if last[c].Kind == history.Fail && asks[c] < i {
-					return fmt.Sprintf("%s began to write at %s, when its lease was over. That did no harm only because %s had given up at %s.",
+					return fmt.Sprintf("%s began to write at %s, when its lease was over. That did no harm, because %s had given up at %s.",
 						e.Process, history.Seconds(e.At), c, history.Seconds(last[c].At))
 				}
 			}

@@ -260,7 +260,7 @@ func TestHint(t *testing.T) {
 		}
 	}
 	// With a TTL of 20 s, c2 gives up before the lease of c1 ends. A pause of 25 s does no harm only for that reason; one of 15 s does none at all.
-	for pause, want := range map[string]string{"25s": "c1 began to write at 25.007s, when its lease was over. That did no harm only because c2 had given up at ", "15s": ""} {
+	for pause, want := range map[string]string{"25s": "c1 began to write at 25.007s, when its lease was over. That did no harm, because c2 had given up at ", "15s": ""} {
 		a := Play(Request{Claim: "10", Run: "pause-after-acquire/redlock", Values: []string{pause, "20s"}})
 		if !strings.HasPrefix(a.Hint, want) || (a.Hint == "") != (want == "") {
 			t.Errorf("%q, %v", a.Hint, a.Errors)
