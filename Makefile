@@ -59,12 +59,12 @@ test-beside:
 	GOMAXPROCS=1 nice -n 19 $(GO) test -timeout 20m -p 1 $(addprefix ./,$(BESIDE))
 
 # The module with the queue and the ledger. Its tests kill processes and wait for others to notice, so nothing else runs meanwhile. The long ones
-# take turns: on one day the fleet is killed at random, on the next the other long ones run, which mostly wait.
-ifeq ($(shell expr $$(date +%s) / 86400 % 2),0)
-LONG_FLEET := -run 'Kills|Saturation' .
-else
-LONG_FLEET := -run 'Murderers|Outage|Planted|Action|GitLab|Kubernetes|Nightly' . ./ci
-endif
+# take turns: on one day the fleet is killed at random; on the next it meets plans that kill workers, an outage and a planted regression; on the
+# third the tests of CI run.
+LONG_FLEET_0 := -run 'Kills|Saturation' .
+LONG_FLEET_1 := -run 'Murderers|Outage|Planted' .
+LONG_FLEET_2 := -run 'Action|GitLab|Kubernetes|Nightly' ./ci
+LONG_FLEET := $(LONG_FLEET_$(shell expr $$(date +%s) / 86400 % 3))
 test-fleet:
 	$(GO) -C cmd/fleet test -short -timeout 20m ./...
 	$(GO) -C cmd/fleet test -timeout 20m $(LONG_FLEET)
@@ -77,7 +77,7 @@ test-others: test-beside
 	$(GO) test -timeout 20m -p 1 $$($(GO) list ./... | grep -vxF "$$($(GO) list $(addprefix ./,$(BESIDE)) ./nodes/... ./scenarios)")
 
 test-race: test-others
-	$(GO) test -race -cpu 1,4 -run Same ./sim ./scenarios
+	$(GO) test -race -short -cpu 1,4 -run Same ./sim ./scenarios
 
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them
