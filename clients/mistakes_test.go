@@ -512,6 +512,157 @@ var harms = map[string]harm{
 			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 0)
 		})
 	}},
+	"single-release-once": {faults: []string{"on request EVALSHA c1->n1 reset"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			lease.Release(c.ctx)
+			done(lease.Release(c.ctx) != nil && c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"redlock-release-once": {nodes: 3, faults: []string{"on request EVALSHA c1->n1 reset", "on request EVALSHA c1->n2 reset"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			lease.Release(c.ctx)
+			done(lease.Release(c.ctx) != nil && c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"single-wait-forever": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.faultsAt(30*time.Second, "heal n1-r1")
+		s.client("c1", func(c *client) {
+			c.at(1.5, build(c.env), 10*time.Second)
+			done(c.world.Now() > 20*time.Second)
+		})
+	}},
+	"watchdog-sha": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.at(0, build(c.env), 3*time.Second) // renewed at 1 s
+			c.Until(1500 * time.Millisecond)
+			c.env.Nodes[0].ScriptFlush(c.ctx)
+			c.Until(8 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(6, build(c.env), 3*time.Second) != nil) })
+	}},
+	"redlock-release-sha": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.release(c.at(0, l, 10*time.Second), nil)
+			lease := c.at(1, l, 10*time.Second)
+			for _, n := range c.env.Nodes {
+				n.ScriptFlush(c.ctx)
+			}
+			done(lease.Release(c.ctx) != nil)
+		})
+	}},
+	"single-cancelled-counts": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			over, cancel := context.WithCancel(c.ctx)
+			cancel()
+			for range 16 {
+				l.Acquire(over, "lock", 10*time.Second) // which fails
+			}
+			done(c.at(30, l, 10*time.Second) == nil)
+		})
+	}},
+	"watchdog-seconds": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 2900*time.Millisecond) // renewed at 967 ms
+			c.Until(time.Second)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+500*time.Millisecond)
+		})
+	}},
+	"watchdog-first-period": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.release(c.at(0, l, 30*time.Second), nil)
+			c.at(1, l, 3*time.Second)
+			c.Until(8 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(6, build(c.env), 3*time.Second) != nil) })
+	}},
+	"watchdog-last-ttl": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			lease := c.at(0, l, 9*time.Second) // renewed at 3 s
+			l.Acquire(c.ctx, "other", time.Second)
+			c.Until(3500 * time.Millisecond)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Second)
+		})
+	}},
+	"single-extend-revives": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.env.Nodes[0].Del(c.ctx, "lock")
+			done(lease.(clients.Extender).Extend(c.ctx, 10*time.Second) == nil)
+		})
+	}},
+	"single-release-by-wall": {later: []string{"jump c1 +20s"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(2 * time.Second)
+			lease.Release(c.ctx)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"single-name-cut": {play: func(s *stage, build clients.New, done func(bool)) {
+		const name = "orders/of/customers/in/the/north/"
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			l.Acquire(c.ctx, name+"1", 10*time.Second)
+			_, err := l.Acquire(c.ctx, name+"2", 10*time.Second)
+			done(err != nil)
+		})
+	}},
+	"single-name-folded": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			l.Acquire(c.ctx, "lock", 10*time.Second)
+			_, err := l.Acquire(c.ctx, "Lock", 10*time.Second)
+			done(err != nil)
+		})
+	}},
+	"redlock-extend-first-drift": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			start := c.env.Clock.Now()
+			lease.(clients.Extender).Extend(c.ctx, 40*time.Second)
+			done(lease.Until().Sub(start) > 40*time.Second-400*time.Millisecond)
+		})
+	}},
+	"redlock-leaves-unheard": {
+		nodes:  3,
+		faults: []string{"on reply SETNX n1->c1 delay 1s", "on reply SETNX n2->c1 delay 1s", "on reply SETNX n3->c1 delay 1s", "on reply SET n1->c1 delay 1s", "on reply SET n2->c1 delay 1s", "on reply SET n3->c1 delay 1s"},
+		play: func(s *stage, build clients.New, done func(bool)) {
+			s.client("c1", func(c *client) {
+				ctx, cancel := context.WithCancel(c.ctx)
+				c.env.Clock.AfterFunc(100*time.Millisecond, cancel)
+				build(c.env).Acquire(ctx, "lock", 10*time.Second)
+				done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+			})
+		},
+	},
+	"redlock-drift-capped": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			start := c.env.Clock.Now()
+			done(c.at(0, build(c.env), 40*time.Second).Until().Sub(start) > 40*time.Second-400*time.Millisecond)
+		})
+	}},
+	"watchdog-renews-on": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			ctx, cancel := context.WithCancel(c.ctx)
+			build(c.env).Acquire(ctx, "lock", 3*time.Second)
+			cancel()
+			c.Until(10 * time.Second)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"single-extend-capped": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), time.Minute)
+			lease.(clients.Extender).Extend(c.ctx, 5*time.Minute)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Minute)
+		})
+	}},
 	"single-one-key": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) { c.at(0, build(c.env), 10*time.Second) })
 		s.client("c2", func(c *client) {

@@ -66,8 +66,8 @@ func TestNotFoundIsExplained(t *testing.T) {
 	}
 	_, list, _ := strings.Cut(string(page), " it finds each broken lock. It misses ")
 	list, _, _ = strings.Cut(list, "\nNo search finds")
-	for _, m := range regexp.MustCompile("(?m)^- (`.*?):").FindAllStringSubmatch(list, -1) {
-		told = append(told, strings.Split(strings.ReplaceAll(m[1], "`", ""), ", ")...)
+	for _, m := range regexp.MustCompile("(?m)^- (`[^:]*):").FindAllStringSubmatch(list, -1) {
+		told = append(told, strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune("`, \n", r) })...)
 	}
 	slices.Sort(missed)
 	slices.Sort(told)
