@@ -7,6 +7,7 @@ import (
 	"compress/zlib"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -73,6 +75,7 @@ func newBrowser(t *testing.T) *browser {
 	}
 	ctx, cancel = context.WithTimeout(ctx, limit)
 	t.Cleanup(cancel)
+	ctx, crashed := context.WithCancelCause(ctx)
 	b := &browser{t: t, ctx: ctx, seen: make(chan string, 100)}
 	note := func(format string, args ...any) {
 		select {
@@ -82,6 +85,8 @@ func newBrowser(t *testing.T) *browser {
 	}
 	err := chromedp.Listen(ctx, func(ev any) {
 		switch e := ev.(type) {
+		case *inspector.EventTargetCrashed: // after which Chromium answers no question
+			crashed(errors.New("the page crashed"))
 		case *runtime.EventConsoleAPICalled:
 			note("console %s", e.Type)
 		case *runtime.EventExceptionThrown:
@@ -107,8 +112,16 @@ func newBrowser(t *testing.T) *browser {
 func (b *browser) ok(_ any, err error) {
 	b.t.Helper()
 	if err != nil {
-		b.t.Fatal(err)
+		b.t.Fatal(b.why(err))
 	}
+}
+
+// why adds to an error that the page has crashed.
+func (b *browser) why(err error) error {
+	if cause := context.Cause(b.ctx); cause != nil && cause != b.ctx.Err() {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
 }
 
 func (b *browser) media(scheme, motion string) {
@@ -148,7 +161,7 @@ func eval[T any](b *browser, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
+		b.t.Fatalf("%s: %v", expression, b.why(err))
 	}
 	return v
 }
@@ -157,7 +170,7 @@ func eval[T any](b *browser, expression string) T {
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression)); err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
+		b.t.Fatalf("%s: %v", expression, b.why(err))
 	}
 }
 
