@@ -346,9 +346,22 @@ async function reveal(expected) {
   $("outcome").focus(); // the button is gone
 }
 
+// seen waits until an element can be seen. Of a site on disk, Chromium loads all pages in the folds of a chapter at once, although they are lazy; each
+// of them would start a program.
+function seen(element) {
+  return new Promise((done) => {
+    new IntersectionObserver((entries, observer) => {
+      if (!entries.some((e) => e.isIntersecting)) return;
+      observer.disconnect();
+      done();
+    }).observe(element);
+  });
+}
+
 async function main() {
   document.documentElement.classList.toggle("embedded", embedded);
   $("claim").append(...claims.map((c) => make("option", { value: c.id }, `${c.id}. ${c.heading}`)));
+  if (embedded) await seen($("loading"));
   engine = await startEngine();
   if (!engine) return;
   $("live").hidden = false;
