@@ -67,7 +67,7 @@ func TestMatrixPicture(t *testing.T) {
 func TestMatrixPictureLeadsToRuns(t *testing.T) {
 	draws.Seldom(t, 2, 4)
 	dir := t.TempDir()
-	what := []string{"clock-step-vs-slew", "delayed-restart", "pause-after-acquire", "--lock", "redlock,redsync", "--out", dir}
+	what := []string{"delayed-restart", "pause-after-acquire", "--lock", "redlock,redsync", "--out", dir}
 	for _, command := range []string{"matrix", "run", "matrix"} {
 		if out, code := program(t, append([]string{command}, what...)...); code != exitExpected {
 			t.Fatalf("exit status %d\n%s", code, out)
