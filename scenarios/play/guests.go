@@ -29,6 +29,9 @@ const (
 	GuestsNever Guests = "never"
 )
 
+// guestsTake is how many times as much real time as a native run one that is repeated with guests may take.
+const guestsTake = 5
+
 // ErrNoGuests is the error of a run with guests on a machine that cannot make them, for example because it has no go command.
 var ErrNoGuests = errors.New("this program cannot be compiled to WebAssembly")
 

@@ -153,6 +153,7 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 		each(i, o)
 	})
 	if err == nil && len(again) > 0 {
+		long.Limit = guestsTake * cmp.Or(long.Limit, DefaultLimit)
 		err = repeatAsGuests(ctx, run, cases, again, natively, each)
 	}
 	if session != "" && clean < len(jobs) {
