@@ -63,7 +63,7 @@ test-beside:
 # third the tests of CI run.
 LONG_FLEET_0 := -run 'Kills|Saturation' .
 LONG_FLEET_1 := -run 'Murderers|Outage|Planted' .
-LONG_FLEET_2 := -run 'Action|GitLab|Kubernetes|Nightly' ./ci
+LONG_FLEET_2 := -run 'Action|GitLab|Kubernetes|Nightly|ShapeIsLike' ./ci ./ledger
 LONG_FLEET := $(LONG_FLEET_$(shell expr $$(date +%s) / 86400 % 3))
 test-fleet:
 	$(GO) -C cmd/fleet test -short -timeout 20m ./...

@@ -526,13 +526,6 @@ var harms = map[string]harm{
 			done(lease.Release(c.ctx) != nil && c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
 		})
 	}},
-	"single-wait-forever": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
-		s.faultsAt(30*time.Second, "heal n1-r1")
-		s.client("c1", func(c *client) {
-			c.at(1.5, build(c.env), 10*time.Second)
-			done(c.world.Now() > 20*time.Second)
-		})
-	}},
 	"watchdog-sha": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			c.at(0, build(c.env), 3*time.Second) // renewed at 1 s

@@ -47,7 +47,6 @@ var twins = []twin{
 	{"other-name/redlock/long", "single-name-folded", ""},
 	{"clock-drift/redlock-extend/extended", "redlock-extend-first-drift", ""},
 	{"ttl-too-long/single-extend/extended", "single-extend-capped", ""},
-	{"wait-refused/single-wait/long", "single-wait-forever", ""},
 	{"redlock-reply-lost/redlock/all", "redlock-leaves-unheard", ""},
 	{"clock-drift/redlock/longer", "redlock-drift-capped", ""},
 	{"watchdog-late-reply/watchdog/dropped", "watchdog-renews-on", ""},

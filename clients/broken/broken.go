@@ -150,7 +150,6 @@ func later() []clients.Lock {
 		leaseReused,
 		releaseOnce,
 		releaseOnceOnMany,
-		waitForever,
 		renewSHA,
 		releaseSHA,
 		cancelledCounts,

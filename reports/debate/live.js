@@ -350,6 +350,7 @@ async function reveal(expected) {
 // of them would start a program.
 function seen(element) {
   return new Promise((done) => {
+    addEventListener("beforeprint", done);
     new IntersectionObserver((entries, observer) => {
       if (!entries.some((e) => e.isIntersecting)) return;
       observer.disconnect();
