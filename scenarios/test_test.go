@@ -161,7 +161,7 @@ func TestPlantedMistakes(t *testing.T) {
 		// the process that knew the position is gone.
 		"panics later": {"sweep-stall", "", []string{"with the fault when n1 sets c1 crash n1", "the run did not end: panic: assignment to entry in nil map", "planted.panics", " 1 did not end"}},
 		"reads its own clock": {"client-clock-jump", "redlock", []string{
-			"unproved because the lock takes, or may take, the time from package time, which no fault can set or stop in native code: 1 run\nwhat helps: run the test where its source and a go command are, ", "1 unproved (package time: 1)"}},
+			"unproved because the lock takes, or may take, the time from package time, which no fault can set or stop in native code: 2 runs\nwhat helps: run the test where its source and a go command are, ", "2 unproved (package time: 2)"}},
 		"hurries": {"pause-fenced", "", []string{"expired on return violated: ", "what helps: count the lease by Env.Clock "}},
 	} {
 		t.Run(name, func(t *testing.T) {
