@@ -15,9 +15,6 @@ func TestModuleByPackageTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a module of its own, and compiles it to WebAssembly")
 	}
-	if draws.Due(2, 3) && !*draws.All {
-		t.Skip("TestModuleProgramByPackageTime runs today")
-	}
 	m := newModule(t)
 	for _, name := range []string{"dated", "timed"} {
 		m.write(t, "timed/"+name+"_test.go", read(t, "testdata/"+name+".txt"))
