@@ -59,8 +59,8 @@ test-beside:
 	GOMAXPROCS=1 nice -n 19 $(GO) test -timeout 20m -p 1 $(addprefix ./,$(BESIDE))
 
 # The module with the queue and the ledger. Its tests kill processes and wait for others to notice, so nothing else runs meanwhile. The long ones
-# take turns: on one day the fleet is killed at random; on the next it meets plans that kill workers, an outage and a planted regression; on the
-# third the tests of CI run.
+# take turns: on one day the fleet is killed at random and saturated; on the next it meets an outage, a planted regression, and plans that kill
+# workers; on the third come the tests of CI, and one of the ledger.
 LONG_FLEET_0 := -run 'Kills|Saturation' .
 LONG_FLEET_1 := -run 'Murderers|Outage|Planted' .
 LONG_FLEET_2 := -run 'Action|GitLab|Kubernetes|Nightly|ShapeIsLike' ./ci ./ledger

@@ -2,7 +2,7 @@
 // wrong. It is for tests only.
 //
 // [Locks] each lack one safeguard: every one of them must turn a verdict of some scenario. One more, with a token from a
-// microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. [Mistakes] have mistakes that people make.
+// microsecond clock, is a lock of the literature: single-usec. [Twins] are wrong in other ways. Those in [Mistakes] each make a mistake that people make.
 package broken
 
 import (

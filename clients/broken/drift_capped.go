@@ -8,8 +8,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// driftCapped allows for at most 100 ms of drift, however long the TTL is. It needs a TTL of more than 10 s, and a node whose clock is fast
-// by up to one per cent.
+// driftCapped allows for at most 100 ms of drift, however long the TTL is. It needs a TTL of more than 10 s, and a node whose clock is
+// fast, though by no more than one per cent.
 var driftCapped = clients.Lock{
 	Name:  "redlock-drift-capped",
 	About: "redlock, which allows for at most 100 ms of drift",

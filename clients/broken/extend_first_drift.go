@@ -10,7 +10,7 @@ import (
 )
 
 // extendFirstDrift allows for as much drift in an extension as in the acquire. It needs an extension that is longer than the first TTL, and
-// a node whose clock is fast by up to one per cent.
+// a node whose clock is fast, though by no more than one per cent.
 var extendFirstDrift = clients.Lock{
 	Name:  "redlock-extend-first-drift",
 	About: "redlock-extend, whose extension allows only for the drift of the first TTL",

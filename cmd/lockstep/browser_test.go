@@ -116,7 +116,7 @@ func (b *browser) ok(_ any, err error) {
 	}
 }
 
-// why adds to an error that the page has crashed.
+// If the page has crashed, why says so in the error.
 func (b *browser) why(err error) error {
 	if cause := context.Cause(b.ctx); cause != nil && cause != b.ctx.Err() {
 		return fmt.Errorf("%w: %w", cause, err)

@@ -114,7 +114,7 @@ func TestLiveInBrowser(t *testing.T) {
 			b.until(`!document.getElementById("saving").hidden`)
 			b.until(fmt.Sprintf(`document.getElementById("outcome").textContent.includes(%q)`, outcome))
 			b.until(fmt.Sprintf(`location.hash === %q`, hash))
-			// Of an earlier choice, all of the above may hold.
+			// All of the above may still hold from an earlier choice.
 			b.until(fmt.Sprintf(`[...document.querySelectorAll("#saves button")].findIndex((x) => x.getAttribute("aria-pressed") === "true") === %d`, n))
 		}
 		pressed(-1, "is violated", "#10/1/14s,10s")

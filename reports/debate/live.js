@@ -346,8 +346,8 @@ async function reveal(expected) {
   $("outcome").focus(); // the button is gone
 }
 
-// seen waits until an element can be seen. Of a site on disk, Chromium loads all pages in the folds of a chapter at once, although they are lazy; each
-// of them would start a program.
+// seen waits until an element comes into view, or the page is printed. When a site is opened from disk, Chromium loads all pages in a chapter's folds at
+// once, although they are marked as lazy, and each of them would start a program.
 function seen(element) {
   return new Promise((done) => {
     addEventListener("beforeprint", done);
