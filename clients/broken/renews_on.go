@@ -14,10 +14,10 @@ var renewsOn = clients.Lock{
 	Name:  "watchdog-renews-on",
 	About: "watchdog, which goes on renewing after the context of the acquire has ended",
 	Like:  []string{"watchdog"},
-	New: func(env clients.Env) clients.Locker {
-		watchdog := parts.Watchdog(func(*parts.Renewed, time.Duration) {})(env)
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			return watchdog.Acquire(context.WithoutCancel(ctx), name, ttl)
-		})
-	},
+	New: parts.Watchdog(func(l *parts.Renewed, ttl time.Duration) {
+		l.Renew = func(ctx context.Context) (bool, error) {
+			n, err := parts.ExtendOn(context.WithoutCancel(ctx), l.Env.Nodes[0], l.Name, l.Token, ttl)
+			return n != 0, err
+		}
+	}),
 }

@@ -99,8 +99,6 @@ func (r *Redlock) AskOne(ctx context.Context, i int, request func(ctx context.Co
 // ErrTaken is the reply of a node that has the key of another client.
 var ErrTaken = errors.New("held by another")
 
-var errGone = errors.New("not ours")
-
 // Set is the request that sets the key.
 func Set(name, token string, ttl time.Duration) func(context.Context, int, *redis.Client) error {
 	return func(ctx context.Context, _ int, node *redis.Client) error {
@@ -115,22 +113,14 @@ func Set(name, token string, ttl time.Duration) func(context.Context, int, *redi
 // Delete is the request that deletes the key if it has our token.
 func Delete(name, token string) func(context.Context, int, *redis.Client) error {
 	return func(ctx context.Context, _ int, node *redis.Client) error {
-		n, err := ReleaseOn(ctx, node, name, token)
-		if err == nil && n == 0 {
-			return errGone
-		}
-		return err
+		return Held(ReleaseOn(ctx, node, name, token))
 	}
 }
 
 // Extend is the request that sets the TTL if the key has our token.
 func Extend(name, token string, ttl time.Duration) func(context.Context, int, *redis.Client) error {
 	return func(ctx context.Context, _ int, node *redis.Client) error {
-		n, err := ExtendOn(ctx, node, name, token, ttl)
-		if err == nil && n == 0 {
-			return errGone
-		}
-		return err
+		return Held(ExtendOn(ctx, node, name, token, ttl))
 	}
 }
 
@@ -140,7 +130,7 @@ func Count(errs []error) (yes, no int) {
 		switch {
 		case err == nil:
 			yes++
-		case errors.Is(err, ErrTaken) || errors.Is(err, errGone):
+		case errors.Is(err, ErrTaken) || errors.Is(err, clients.ErrNotHeld):
 			no++
 		}
 	}
