@@ -284,6 +284,7 @@ func TestLiveInBrowser(t *testing.T) {
 				t.Errorf("at %d pixels the chapter has %d", width, got)
 			}
 		}
+		b.quiet("request: blob:", "request: about:")
 	})
 
 	t.Run("links that lead nowhere", func(t *testing.T) {

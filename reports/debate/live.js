@@ -350,7 +350,7 @@ async function reveal(expected) {
 // once, although they are marked as lazy, and each of them would start a program.
 function seen(element) {
   return new Promise((done) => {
-    addEventListener("beforeprint", done);
+    addEventListener("beforeprint", done, { once: true });
     new IntersectionObserver((entries, observer) => {
       if (!entries.some((e) => e.isIntersecting)) return;
       observer.disconnect();
