@@ -90,12 +90,8 @@ func TestGuestsRepeatEverything(t *testing.T) {
 	repeated := 0
 	for _, a := range adversities {
 		s := adversity(t, a.nemesis, a.settings)
-		native, err := play.Simulate(s, s.Runs[0], planted.NewEverything, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a.reach != "" && native.Result.Verdict != checker.Inconclusive {
-			t.Errorf("%s: %s natively, where the fault cannot reach the lock", a.what, native.Result.Verdict)
+		if a.reach != "" && !unknownNatively(t, s) {
+			t.Errorf("%s: never UNKNOWN natively, where the fault cannot reach the lock", a.what)
 		}
 		t.Run(a.what, func(t *testing.T) {
 			needsGuests(t)
@@ -126,6 +122,23 @@ func TestGuestsRepeatEverything(t *testing.T) {
 	if len(sums) == 1 {
 		t.Error("20 native runs were equal, so that the lock shows nothing")
 	}
+}
+
+// unknownNatively plays the only run of a scenario natively, and reports whether it is UNKNOWN. It tries four times: in about one
+// run of a hundred, as the lock draws its delays at random, a pause begins while the lock waits for a reply and no timer is due.
+// Such a run is right to be SAFE.
+func unknownNatively(t *testing.T, s *script.Scenario) bool {
+	t.Helper()
+	for range 4 {
+		o, err := play.Simulate(s, s.Runs[0], planted.NewEverything, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Result.Verdict == checker.Inconclusive {
+			return true
+		}
+	}
+	return false
 }
 
 // withGuests plays the only run of a scenario with guests, if the test may use them.
