@@ -102,14 +102,16 @@ func (r *redisServer) failToSave() {
 		r.t.Fatal(err)
 	}
 	c := r.client()
-	c.BgSave(r.t.Context())
-	for range 1000 {
-		if strings.Contains(c.Info(r.t.Context(), "persistence").Val(), "rdb_last_bgsave_status:err") {
+	if err := c.BgSave(r.t.Context()).Err(); err != nil {
+		r.t.Fatal(err)
+	}
+	info := ""
+	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(5 * time.Millisecond) {
+		if info = c.Info(r.t.Context(), "persistence").Val(); strings.Contains(info, "rdb_last_bgsave_status:err") {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
-	r.t.Fatal("redis-server writes its data all the same")
+	r.t.Fatalf("redis-server writes its data all the same:\n%s", info)
 }
 
 // clear removes the data of a server that is down.
