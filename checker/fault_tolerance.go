@@ -22,8 +22,9 @@ import (
 // expire: see stands. If there is only one node, it is not missing while it is up and has such a key: it would refuse the client
 // even if it were in reach. Keys that a client could have removed, but did not, are no excuse.
 //
-// The lock itself is at fault, because the faults were those that it should tolerate. There is one exception: a client took a
-// lease that was over for a valid one, because the clocks of two clients disagree. The probe is checked by deadlock freedom.
+// The lock itself is at fault, because the faults were those that it should tolerate. There are two exceptions: a client took a
+// lease that was over for a valid one, because the clocks of two clients disagree; or the owner of a lease took it to be over, because its
+// wall clock was set forward, and sent no release. The probe is checked by deadlock freedom.
 func faultTolerance(ix *index) (found []Violation) {
 	// If several clients wait for the same thing, that is one violation.
 	reported := map[string]time.Duration{}
@@ -141,7 +142,12 @@ func newDearth(ix *index, lock, client string) *dearth {
 		if l := ix.Lease(k.Label); l != nil && l.Lock != lock {
 			continue // a key of another lock does not matter
 		}
-		for _, s := range append(ix.misread(k, client), d.stands(k)) {
+		times := []facts.Stretch{d.stands(k)}
+		if client != "" {
+			remained, _ := ix.takenForOver(k)
+			times = slices.Concat(times, ix.misread(k, client), remained)
+		}
+		for _, s := range times {
 			for _, p := range d.primary[k.Node] {
 				if max(s.From, p.From) < min(s.To, p.To) {
 					d.occupied[k.Group] = append(d.occupied[k.Group], facts.Stretch{From: max(s.From, p.From), To: min(s.To, p.To)})
@@ -312,10 +318,19 @@ func (ix *index) misread(k facts.Life, client string) []facts.Stretch {
 	return facts.Merge(s)
 }
 
-// misled marks the needs of a client that are due to a clock: those that would not exist if its clock were right.
+// misled marks the needs of a client that are due to a clock: those that would not exist if its clock, and that of the key's owner, were
+// right.
 func (ix *index) misled(needs []need) {
 	client := needs[0].client
-	keys := slices.DeleteFunc(slices.Clone(ix.Lives), func(k facts.Life) bool { return len(ix.misread(k, client)) == 0 })
+	var keys []facts.Life
+	released := map[int][]int{} // the clock faults because of which an owner did not remove its key, by the event that set the key
+	for _, k := range ix.Lives {
+		_, faults := ix.takenForOver(k)
+		if len(faults) > 0 || len(ix.misread(k, client)) > 0 {
+			keys = append(keys, k)
+			released[k.From] = faults
+		}
+	}
 	var still []need
 	if len(keys) > 0 {
 		still = newDearth(ix, needs[0].lock, client).needs(needs[0].ask)
@@ -329,7 +344,7 @@ func (ix *index) misled(needs []need) {
 		needs[n].broken = BoundedClockError
 		for _, k := range keys {
 			if ix.At(k.From) < needs[n].To && (k.To == len(ix.Events) || needs[n].From < ix.At(k.To)) {
-				needs[n].because = append(needs[n].because, k.From, facts.Before(ix.ClockFaults[client], k.To), facts.Before(ix.ClockFaults[history.Client(k.Label)], k.From))
+				needs[n].because = append(append(needs[n].because, released[k.From]...), k.From, facts.Before(ix.ClockFaults[client], k.To), facts.Before(ix.ClockFaults[history.Client(k.Label)], k.From))
 			}
 		}
 	}
@@ -355,14 +370,7 @@ func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 	late := ix.OutOfReach(ix.At(k.From)-ix.Events[k.From].Departure()) && !slices.ContainsFunc(ix.LivesOf[k.Label], func(n int) bool {
 		return ix.Lives[n].Node == k.Node && ix.Lives[n].From < k.From
 	})
-	over := slices.Clone(ix.Releases[k.Label])
-	for _, out := range ix.Losses[k.Label] {
-		if in, ok := ix.Invocation[out]; ok { // an extension that found the lease lost
-			over = append(over, in)
-		}
-	}
-	slices.Sort(over)
-	for _, in := range over {
+	for _, in := range ix.givenUp(k.Label) {
 		out, ok := ix.Outcome[in]
 		if !ok || late && in < k.From {
 			continue
@@ -373,6 +381,53 @@ func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 		}
 	}
 	return 0, false
+}
+
+// givenUp returns the calls, in order, after which a lock no longer keeps a lease: its releases, and extensions that found it lost.
+func (ix *index) givenUp(label string) []int {
+	calls := slices.Clone(ix.Releases[label])
+	for _, out := range ix.Losses[label] {
+		if in, ok := ix.Invocation[out]; ok {
+			calls = append(calls, in)
+		}
+	}
+	slices.Sort(calls)
+	return calls
+}
+
+// takenForOver returns when a key remained because its owner, when it gave the lease up, took it to be over and so sent nothing: since the
+// lease was acquired, its wall clock had gained what was left of the lease. It also returns the clock faults that explain this.
+func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []int) {
+	l, calls := ix.Lease(k.Label), ix.givenUp(k.Label)
+	if l == nil {
+		return nil, nil
+	}
+	end := min(ix.forfeited(k), ix.outlasting(k))
+	if k.To < len(ix.Events) {
+		end = min(end, ix.At(k.To))
+	}
+	for n, in := range calls {
+		out, returned := ix.Outcome[in]
+		left := ix.HoldAt(k.Label, ix.At(in)).End - ix.At(in)
+		gained := ix.Events[in].Wall - ix.Events[l.InvokeEvent].Wall
+		if !returned || in < k.From || in > k.To || left <= 0 || gained < left || ix.sentBetween(l.Client, in, out) {
+			continue
+		}
+		until := end
+		if n+1 < len(calls) {
+			until = min(until, ix.At(calls[n+1])) // the next call is judged by itself
+		}
+		remained = append(remained, facts.Stretch{From: ix.At(out), To: until})
+		faults = append(faults, facts.Before(ix.ClockFaults[l.Client], in))
+	}
+	return remained, faults
+}
+
+// sentBetween reports whether a client sent a request to a node between two events.
+func (ix *index) sentBetween(client string, from, to int) bool {
+	return slices.ContainsFunc(ix.Events[from:], func(e history.Event) bool {
+		return e.Kind == history.Message && e.By == client && ix.Groups[e.Process] != "" && ix.At(from) <= e.Departure() && e.Departure() <= ix.At(to)
+	})
 }
 
 // lost reports whether a message from one process to another did not arrive during an operation of one of them: it was dropped,
