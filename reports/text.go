@@ -70,6 +70,7 @@ func Text(w io.Writer, f *facts.Facts, r checker.Result, o TextOptions) error {
 	}
 	t.write(bw, paint)
 	writeVerdict(bw, r, o.Verbose, paint)
+	writeOrder(bw, f.Meta, paint)
 	writeMeasurements(bw, o.Measurements, paint)
 	if !o.Unexplained {
 		writeExplanations(bw, f, r)

@@ -9,6 +9,7 @@ import (
 	"lockstep/checker"
 	"lockstep/checker/explain"
 	"lockstep/checker/facts"
+	"lockstep/sim/history"
 )
 
 // ReasonsShown is how many reasons for UNKNOWN are shown: a scenario may have 100,000 faults.
@@ -47,6 +48,25 @@ func writeVerdict(w io.Writer, r checker.Result, all bool, paint func(Role, stri
 		name = "all properties"
 	}
 	fmt.Fprintf(w, "  %-18s  %s\n", name, paint(Holding, "ok"))
+}
+
+// OrderNote says that how a run ended depends on what clients found first after a pause; empty if it does not.
+func OrderNote(m history.Meta) string {
+	first, then := "the messages that had arrived", "the timers that were due"
+	switch {
+	case m.OtherOrder == "":
+		return ""
+	case m.TimersFirst:
+		first, then = then, first
+	}
+	return "After a pause, clients found " + first + " before " + then + ". In the other order, the verdict is " + m.OtherOrder + "."
+}
+
+// writeOrder writes the note of a run that depends on an order.
+func writeOrder(w io.Writer, m history.Meta, paint func(Role, string) string) {
+	if note := OrderNote(m); note != "" {
+		paragraph(w, "  order               ", "", Printable(note, 4*Width), paint)
+	}
 }
 
 // writeViolations writes the violations of one property, the first beside its name.

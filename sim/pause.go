@@ -2,6 +2,7 @@ package sim
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"lockstep/sim/history"
@@ -75,7 +76,7 @@ func (p *Process) deferred(it *item) {
 }
 
 // resume ends a pause: first the bytes that had arrived, in order of arrival, then the timers that came due, in order
-// of their deadlines, each as an event of its own.
+// of their deadlines, each as an event of its own. With [Config.TimersFirst] a client finds its timers first.
 func (p *Process) resume() bool {
 	if !p.paused {
 		return false
@@ -84,13 +85,21 @@ func (p *Process) resume() bool {
 	w := p.w
 	w.mu.Lock()
 	now := w.Now()
+	if p.isClient() && slices.ContainsFunc(p.inbox, stillWaits) && slices.ContainsFunc(p.overdue, stillWaits) {
+		w.eitherOrder = true
+		for _, it := range p.overdue {
+			if w.cfg.TimersFirst {
+				it.class = classOverdue
+			}
+		}
+	}
 	waiting := append(p.inbox, p.overdue...)
 	if p.guest != nil && len(p.inbox) > 1 {
 		// Its runtime looks at all its connections at once. After the first, it would find that the deadlines of the others have passed.
 		waiting = append([]*item{{at: now, due: now, class: classDelivery, proc: p, waits: true, act: inOrder(p.inbox)}}, p.overdue...)
 	}
 	for _, it := range hangUpsAtOnce(waiting) {
-		if it.waits { // otherwise it was stopped or reset
+		if stillWaits(it) {
 			it.at = now
 			w.enqueue(it)
 		}
@@ -104,6 +113,9 @@ func (p *Process) resume() bool {
 	p.inbox, p.overdue, p.outbound = nil, nil, nil
 	return true
 }
+
+// stillWaits reports whether something that was due in a pause has been neither stopped nor reset since.
+func stillWaits(it *item) bool { return it.waits }
 
 // hangUpsAtOnce makes one event of the ends of connections that arrived at one instant: without the pause the client would have learned of them
 // together; see [packet.act].

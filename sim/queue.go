@@ -13,9 +13,11 @@ type actionFunc func()
 func (f actionFunc) act(*World) { f() }
 
 // Events of one instant happen in this order. Bytes come before timers: a process that resumes finds a reply that
-// arrived during its pause before it finds that the reply is late, as Go does after a real SIGSTOP.
+// arrived during its pause before it finds that the reply is late, as Go nearly always does after a real SIGSTOP. With
+// [Config.TimersFirst] it is the other way round.
 const (
-	classFault = iota
+	classFault   = iota
+	classOverdue // a timer that came due in a pause, with Config.TimersFirst
 	classDelivery
 	classTimer
 )
@@ -40,7 +42,7 @@ func (it *item) joins(before *item) bool {
 	if it.at != before.at || it.class != before.class || it.due != before.due {
 		return false
 	}
-	if it.class == classTimer {
+	if it.class == classTimer || it.class == classOverdue {
 		return it.proc != nil && it.proc == before.proc
 	}
 	p, ok := it.act.(*packet)

@@ -27,6 +27,9 @@ type Config struct {
 	Reseed func(seed int64)
 	Branch *Branch  // default: the run has none
 	OnTime *Sending // a message that no fault delays, holds or loses; default: none
+	// TimersFirst says that a client that resumes after a pause finds the timers that came due before the bytes that arrived. By default it
+	// finds the bytes first. It matters if [World.EitherOrder] is true.
+	TimersFirst bool
 }
 
 // MaxLatency is the largest one-way delay of a message by default, without faults.
@@ -56,8 +59,10 @@ type World struct {
 	faults  []injected
 	watch   []func(history.Event)
 	running int // lanes that have not ended
-	cap     string
-	went    *Progress
+	// Some client had both bytes and timers waiting when it resumed.
+	eitherOrder bool
+	cap         string
+	went        *Progress
 
 	subject *packet                   // the packet that is being described
 	naming  bool                      // new tokens in it get names
@@ -287,6 +292,9 @@ func (w *World) step(it *item) {
 // push adds an event. The caller holds mu.
 func (w *World) push(it *item) {
 	it.due = it.at
+	if it.class == classOverdue { // it is set again
+		it.class = classTimer
+	}
 	w.enqueue(it)
 }
 
@@ -460,6 +468,10 @@ func (w *World) windDown(limit time.Duration) {
 		w.mu.Unlock()
 	}
 }
+
+// EitherOrder reports whether some client, when it resumed after a pause, could have found bytes or timers first: both were waiting. A real
+// process nearly always finds the bytes first; on a busy machine it may be the other way round.
+func (w *World) EitherOrder() bool { return w.eitherOrder }
 
 // Cap says which limit ended the run early; empty if none did.
 func (w *World) Cap() string { return w.cap }

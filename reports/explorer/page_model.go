@@ -434,6 +434,9 @@ func (b *pageBuilder) verdict(r Run) {
 		}
 		b.Unmet = append(b.Unmet, reports.Printable(u, lineMost))
 	}
+	if note := reports.OrderNote(r.Facts.Meta); note != "" {
+		b.Measurements = append(b.Measurements, note)
+	}
 	for _, m := range r.Measurements {
 		b.Measurements = append(b.Measurements, string(m.Quantity)+": "+reports.Printable(m.Text, lineMost))
 	}

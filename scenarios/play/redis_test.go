@@ -202,7 +202,8 @@ func TestViolationBeforeAStall(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		o = Judge(s, resolved, simulate(nil, Variant{}, s, resolved, build, 1, nil, new(leftovers)))
+		h, _ := simulate(nil, Variant{}, s, resolved, build, 1, nil, new(leftovers))
+		o = Judge(s, resolved, h)
 	}); err != nil {
 		t.Fatal(err)
 	}

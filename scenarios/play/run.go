@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/nodes"
 	"lockstep/nodes/engine"
@@ -38,22 +39,69 @@ func simulateWith(cache *clientCache, v Variant, s *script.Scenario, run script.
 }
 
 // record is simulateWith without a judgement.
-func record(cache *clientCache, v Variant, s *script.Scenario, run script.Section, build clients.New, seed uint64) (h *history.History, err error) {
+func record(cache *clientCache, v Variant, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*history.History, error) {
+	h, either, err := recordOnce(cache, v, s, run, build, seed)
+	if err != nil || !either || v != (Variant{}) {
+		return h, err
+	}
+	other, _, err := recordOnce(nil, Variant{TimersFirst: true}, s, run, build, seed)
+	if err != nil {
+		return nil, err
+	}
+	return worseOrder(s, s.Resolve(run), h, other), nil
+}
+
+// recordOnce plays a run in one order of what waited for the end of a pause, and reports whether there could have been another.
+func recordOnce(cache *clientCache, v Variant, s *script.Scenario, run script.Section, build clients.New, seed uint64) (h *history.History, either bool, err error) {
 	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis.
 	reseed(int64(seed))
 	r := s.Resolve(run)
 	var g *guests
 	if r.Guests {
 		if g, err = newGuests(s, run, seed); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	var left leftovers
-	err = sim.Bubble(func() { h = simulate(cache, v, s, r, build, seed, g, &left) })
+	err = sim.Bubble(func() { h, either = simulate(cache, v, s, r, build, seed, g, &left) })
 	if g != nil && err == nil {
 		err = g.err()
 	}
-	return h, cmp.Or(err, left.err())
+	return h, either, cmp.Or(err, left.err())
+}
+
+// worseOrder returns which of two histories of a run counts: the one in which clients, after a pause, found messages before timers, or the one in
+// which they found timers first. The first is far more likely, so the second counts only if it violates a property that the first one keeps.
+// If their verdicts or their violations differ, the history says so.
+func worseOrder(s *script.Scenario, r script.Section, messages, timers *history.History) *history.History {
+	first, second := Judge(s, r, messages), Judge(s, r, timers)
+	if judgedOtherwise(first, second) == "" {
+		return messages
+	}
+	timers.Meta.TimersFirst = true
+	newly := func(p checker.Property) bool {
+		return second.Result.Status(p) == checker.Violated && first.Result.Status(p) != checker.Violated
+	}
+	if second.Result.Verdict == checker.Unsafe && slices.ContainsFunc(checker.Properties(), newly) {
+		timers.Meta.OtherOrder = inShort(first.Result)
+		return timers
+	}
+	messages.Meta.OtherOrder = inShort(second.Result)
+	return messages
+}
+
+// inShort returns the verdict and the violated properties.
+func inShort(r checker.Result) string {
+	var violated []string
+	for _, p := range checker.Properties() {
+		if r.Status(p) == checker.Violated {
+			violated = append(violated, string(p))
+		}
+	}
+	if len(violated) == 0 {
+		return string(r.Verdict)
+	}
+	return fmt.Sprintf("%s (%s violated)", r.Verdict, history.List(violated))
 }
 
 // reseed seeds the source that libraries draw from.
@@ -63,10 +111,10 @@ func reseed(seed int64) {
 
 // simulate plays one run in a world of its own. If there are guests, its clients run as those. Locks that are still open at the
 // end are in left.
-func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Section, build clients.New, seed uint64, g *guests, left *leftovers) *history.History {
-	w := sim.NewWorld(sim.Config{Seed: seed, MaxTime: capOf(r), Reseed: reseed, Branch: v.Branch, OnTime: v.OnTime})
+func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Section, build clients.New, seed uint64, g *guests, left *leftovers) (h *history.History, either bool) {
+	w := sim.NewWorld(sim.Config{Seed: seed, MaxTime: capOf(r), Reseed: reseed, Branch: v.Branch, OnTime: v.OnTime, TimersFirst: v.TimersFirst})
 	defer w.Close()
-	h := w.History()
+	h = w.History()
 	h.Meta = metaOf(r, s, OnSim, seed)
 
 	servers := serveNodes(r, w, seed)
@@ -120,7 +168,7 @@ func simulate(cache *clientCache, v Variant, s *script.Scenario, r script.Sectio
 	// Not if the run has panicked: a server that was in the middle of a command cannot be reused.
 	servers.stop()
 	stopResource()
-	return h
+	return h, w.EitherOrder()
 }
 
 // same reports whether two ways to build a lock are the same code.

@@ -10,6 +10,8 @@ import (
 type Variant struct {
 	Branch *sim.Branch  `json:"branch,omitempty"`
 	OnTime *sim.Sending `json:"on_time,omitempty"`
+	// TimersFirst is the field of [sim.Config]. The run itself is played in both orders if it matters; any other variant in this one.
+	TimersFirst bool `json:"timers_first,omitempty"`
 }
 
 // SimulateVariant is [Simulate] for a variant of the run.

@@ -60,7 +60,7 @@ func (q *inquiry) play(ctx context.Context, c *Cause, points []Future) error {
 	var replays []Replay
 	for _, p := range points {
 		for i := range q.futures {
-			replays = append(replays, Replay{Variant: play.Variant{Branch: &sim.Branch{After: p.At, Seed: futureSeed(q.search.Seed, i)}}})
+			replays = append(replays, Replay{Variant: play.Variant{Branch: &sim.Branch{After: p.At, Seed: futureSeed(q.search.Seed, i)}, TimersFirst: q.base.History.Meta.TimersFirst}})
 		}
 	}
 	ends, err := q.endings(ctx, replays)

@@ -404,7 +404,7 @@ func (q *inquiry) messages(ctx context.Context, c *Cause) error {
 			continue
 		}
 		c.Late = append(c.Late, l)
-		replays = append(replays, Replay{Variant: play.Variant{OnTime: &l.Sending}})
+		replays = append(replays, Replay{Variant: play.Variant{OnTime: &l.Sending, TimersFirst: q.base.History.Meta.TimersFirst}})
 	}
 	ends, err := q.endings(ctx, replays)
 	for i, e := range ends {

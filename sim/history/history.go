@@ -241,6 +241,10 @@ type Meta struct {
 	Pace time.Duration `json:"pace,omitempty"`
 	// Guests says that the clients ran as WebAssembly; see the setting guests of a scenario.
 	Guests bool `json:"guests,omitempty"`
+	// TimersFirst says that clients, after a pause, found the timers that had come due before the messages that had arrived.
+	TimersFirst bool `json:"timersFirst,omitempty"`
+	// OtherOrder is how the run ended with the other of these two orders, if not in the same way: "UNSAFE (lease exclusion violated)".
+	OtherOrder string `json:"otherOrder,omitempty"`
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`
 	// Cap says which limit ended the run early: "the cap of 500 events". Empty if none did.
