@@ -31,10 +31,10 @@ func Locks() []clients.Lock {
 
 // Mistakes lists locks with one mistake each that people make. Most do harm only in a certain situation: their docstrings say which,
 // and clients/mistakes_test.go has a story for each.
-func Mistakes() []clients.Lock { return slices.Concat(mistakes(), later()) }
+func Mistakes() []clients.Lock { return slices.Concat(blind(), added()) }
 
-// mistakes lists the locks that were written without looking at the scenarios, to measure how many of them are caught.
-func mistakes() []clients.Lock {
+// blind lists the locks that were written without looking at the scenarios, to measure how many of them are caught.
+func blind() []clients.Lock {
 	return []clients.Lock{
 		exMilliseconds,
 		finallyDeletes,
@@ -77,8 +77,8 @@ func mistakes() []clients.Lock {
 	}
 }
 
-// later lists the locks that were added together with the scenarios that catch them.
-func later() []clients.Lock {
+// added lists the locks that were added together with the scenarios that catch them.
+func added() []clients.Lock {
 	return []clients.Lock{
 		exSeconds,
 		untilWall,

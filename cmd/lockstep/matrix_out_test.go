@@ -88,7 +88,7 @@ func TestMatrixPictureLeadsToRuns(t *testing.T) {
 		for _, l := range links {
 			led[filepath.Join(dir, filepath.FromSlash(string(l[1])))] = true
 		}
-		if len(led) != len(pages) || len(links) != len(pages) {
+		if len(pages) == 0 || len(led) != len(pages) || len(links) != len(pages) {
 			t.Errorf("%d links to %d of %d pages", len(links), len(led), len(pages))
 		}
 		for _, page := range pages {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -14,6 +15,7 @@ import (
 	"lockstep/scenarios/claims"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 func TestMain(m *testing.M) {
@@ -250,6 +252,28 @@ func menu(t *testing.T) *Menu {
 		t.Errorf("%d claims can be played, not all %d", len(m.Claims), len(a.Claims))
 	}
 	return m
+}
+
+// A client whose last try has not ended had not given up.
+func TestHintOfOpenTry(t *testing.T) {
+	ask := history.Event{At: 2 * time.Second, Process: "c2", Kind: history.Invoke, Op: history.Acquire}
+	refused := history.Event{At: 3 * time.Second, Process: "c2", Kind: history.Fail, Op: history.Acquire}
+	again := history.Event{At: 4 * time.Second, Process: "c2", Kind: history.Invoke, Op: history.Acquire}
+	for _, test := range []struct {
+		tries []history.Event
+		hint  bool
+	}{
+		{[]history.Event{ask, refused}, true},
+		{[]history.Event{ask, refused, again}, false},
+	} {
+		h := &history.History{Meta: history.Meta{Clients: []string{"c1", "c2"}}}
+		h.Events = append(h.Events, history.Event{Process: "c1", Kind: history.OK, Op: history.Acquire, Lease: "c1#1", Until: 10 * time.Second})
+		h.Events = append(h.Events, test.tries...)
+		h.Events = append(h.Events, history.Event{At: 12 * time.Second, Clock: 12 * time.Second, Process: "c1", Kind: history.Invoke, Op: history.Write, Lease: "c1#1"})
+		if got := lucky(h); (got != "") != test.hint {
+			t.Errorf("%d events of c2: the hint is %q", len(test.tries), got)
+		}
+	}
 }
 
 // A reader who chooses a lock with tokens for a resource that checks none learns why that does not help.
