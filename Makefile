@@ -85,7 +85,7 @@ all-draws: ## run the tests that make a part of their draws each day, with all o
 	$(GO) test -timeout 0 -run 'PlansAreOneRun|BoundFindsTheCatalogue|Counterfactual|HarmlessFaults|StrategiesFind|BoundFindsBroken|BoundLeaves|FencedResource' ./scenarios/search -args -all-draws
 	$(GO) test -timeout 0 ./scenarios/course/pack -args -all-draws
 	$(GO) -C cmd/fleet test -timeout 0 -p 1 ./...
-	$(GO) test -timeout 0 -run 'WebAssembly|LiveInBrowser|MatrixPage|CIPage|DocumentedCommands' ./cmd/lockstep -args -all-draws
+	$(GO) test -timeout 0 -run 'WebAssembly|LiveInBrowser|MatrixPage|CIPage|TestCourse|DocumentedCommands' ./cmd/lockstep -args -all-draws
 
 .PHONY: pictures
 pictures: ## write pictures of all sample histories, maps and plots to out/pictures, to be looked at
