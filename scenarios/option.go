@@ -122,7 +122,8 @@ func Only(names ...string) Option {
 const leastLimit = 100 * time.Millisecond
 
 // Limit is how much real time a run may take before it is stopped and reported. The default is 20 s and the least 100 ms; a run
-// usually takes some milliseconds. With [OnRedis] it is the time that a run may take beyond what its steps say.
+// usually takes some milliseconds. If its clients run as WebAssembly it may take five times as much. With [OnRedis] it is the time that a run
+// may take beyond what its steps say.
 func Limit(d time.Duration) Option { return option("Limit", func(o *options) { o.limit = d }) }
 
 // Memory is how many bytes of memory the processes of a run may use together before it is stopped and reported. The default is

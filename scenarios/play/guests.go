@@ -29,7 +29,7 @@ const (
 	GuestsNever Guests = "never"
 )
 
-// A run that is repeated with guests may take guestsTake times as much real time as a native one.
+// A run with guests may take guestsTake times as much real time as a native one.
 const guestsTake = 5
 
 // ErrNoGuests is the error of a run with guests on a machine that cannot make them, for example because it has no go command.

@@ -78,6 +78,8 @@ type job struct {
 	// Guests makes the clients guests, even if the page does not say so.
 	Guests  bool    `json:"guests,omitempty"`
 	Program program `json:"program,omitzero"` // of guests, or of clients on real servers whose package time must be set
+	// Patience is how many times the limit of its supervisor the job may take; see [workers.Supervisor].
+	Patience int `json:"patience,omitempty"`
 
 	// On real Redis:
 	Servers string        `json:"servers,omitempty"` // with credentials, if they are existing servers
@@ -153,7 +155,6 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 		each(i, o)
 	})
 	if err == nil && len(again) > 0 {
-		long.Limit = guestsTake * cmp.Or(long.Limit, DefaultLimit)
 		err = repeatAsGuests(ctx, run, cases, again, natively, each)
 	}
 	if session != "" && clean < len(jobs) {
@@ -188,8 +189,16 @@ func (c Case) Job(ctx context.Context, i int) (json.RawMessage, error) {
 	return json.Marshal(job{
 		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: c.On,
 		Speed: c.Scenario.SpeedOf(c.Run, c.Speed), Twice: twice, Restless: c.Restless, Limit: c.Limit, Tries: c.Tries,
-		Servers: c.Servers.URLs(), Prefix: c.prefix, Guests: c.Run.Guests, Program: p,
+		Servers: c.Servers.URLs(), Prefix: c.prefix, Guests: c.Run.Guests, Program: p, Patience: c.patience(),
 	})
+}
+
+// patience returns how many times the limit of native runs it may take; 0 for a native run.
+func (c Case) patience() int {
+	if c.Run.Guests {
+		return guestsTake
+	}
+	return 0
 }
 
 // seed returns the seed with which it is played.
@@ -390,7 +399,7 @@ func (c Case) TaskJob(ctx context.Context, task any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return json.Marshal(job{
-		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: OnSim, Task: data, Guests: c.Run.Guests, Program: p,
+		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: OnSim, Task: data, Guests: c.Run.Guests, Program: p, Patience: c.patience(),
 	})
 }
 

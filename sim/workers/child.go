@@ -200,6 +200,17 @@ const (
 	killed
 )
 
+// limitOf returns how long a job may take.
+func (r *run) limitOf(job json.RawMessage) time.Duration {
+	var asks struct {
+		Patience int `json:"patience"`
+	}
+	if err := json.Unmarshal(job, &asks); err != nil { // a job of another form
+		return r.Limit
+	}
+	return r.Limit * time.Duration(max(1, asks.Patience))
+}
+
 // do makes the worker do one job. The error is that of ctx.
 func (c *child) do(ctx context.Context, i int, job json.RawMessage, limit time.Duration, memory Memory) (Outcome, error) {
 	c.printed.reset()

@@ -44,7 +44,7 @@ func (p *Pool) do(ctx context.Context, job json.RawMessage) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	o, err := c.do(ctx, i, job, p.run.Limit, p.run.Memory)
+	o, err := c.do(ctx, i, job, p.run.limitOf(job), p.run.Memory)
 	if err != nil || c.spent {
 		c.kill()
 		return o, err

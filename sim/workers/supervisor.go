@@ -19,9 +19,11 @@ import (
 type Supervisor struct {
 	Command func() *exec.Cmd // starts a worker, in which IsWorker is true
 	Workers int              // how many at once; default one per core
-	Limit   time.Duration    // real time after which a worker is asked for its stacks and killed; default 20s
-	Memory  Memory           // limit for all processes of a job; default 2 GB, or the limit of this process if it is a worker
-	Output  io.Writer        // receives what workers print to stdout and stderr, up to 256 kB per job; default none
+	// Limit is the real time after which a worker is asked for its stacks and killed; default 20s. A job that is a JSON object may have a number
+	// in the field "patience": it may take so many times Limit.
+	Limit  time.Duration
+	Memory Memory    // limit for all processes of a job; default 2 GB, or the limit of this process if it is a worker
+	Output io.Writer // receives what workers print to stdout and stderr, up to 256 kB per job; default none
 	// Notice, if set, is called with each text that a worker sends by [Notify], one call at a time.
 	Notice func(text string)
 	// Memo, if set, is asked before each job, and told the outcome of each that was done.
@@ -168,7 +170,7 @@ func (r *run) work() error {
 					return Outcome{}, err
 				}
 			}
-			o, err := c.do(r.ctx, i, r.jobs[i], r.Limit, r.Memory)
+			o, err := c.do(r.ctx, i, r.jobs[i], r.limitOf(r.jobs[i]), r.Memory)
 			cancelled = err != nil
 			if cancelled || c.spent {
 				c.kill()

@@ -502,6 +502,22 @@ func TestSupervisorTellsSlowFromStopped(t *testing.T) {
 	}
 }
 
+// A job says how patient its supervisor must be.
+func TestLimitOf(t *testing.T) {
+	r := &run{Supervisor: Supervisor{Limit: time.Second}}
+	for job, want := range map[string]time.Duration{
+		`{"patience":5}`:  5 * time.Second,
+		`{"patience":0}`:  time.Second,
+		`{"patience":-2}`: time.Second,
+		`{}`:              time.Second,
+		`["go on"]`:       time.Second,
+	} {
+		if got := r.limitOf([]byte(job)); got != want {
+			t.Errorf("%s: %v, want %v", job, got, want)
+		}
+	}
+}
+
 func TestSupervisorSurvivesOutput(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
