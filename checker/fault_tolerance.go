@@ -22,9 +22,9 @@ import (
 // expire: see stands. If there is only one node, it is not missing while it is up and has such a key: it would refuse the client
 // even if it were in reach. Keys that a client could have removed, but did not, are no excuse.
 //
-// The lock itself is at fault, because the faults were those that it should tolerate. There are two exceptions: a client took a
-// lease that was over for a valid one, because the clocks of two clients disagree; or the owner of a lease took it to be over, because its
-// wall clock was set forward, and sent no release. The probe is checked by deadlock freedom.
+// The lock itself is at fault, because the faults were those that it should tolerate. There are two exceptions. A client believed that a
+// lease was valid although it was over, because the clocks of two clients disagree. Or the owner of a lease believed that it was over,
+// because its wall clock had been set forward, and so sent no release. The probe is checked by deadlock freedom.
 func faultTolerance(ix *index) (found []Violation) {
 	// If several clients wait for the same thing, that is one violation.
 	reported := map[string]time.Duration{}
@@ -323,12 +323,12 @@ func (ix *index) misread(k facts.Life, client string) []facts.Stretch {
 func (ix *index) misled(needs []need) {
 	client := needs[0].client
 	var keys []facts.Life
-	released := map[int][]int{} // the clock faults because of which an owner did not remove its key, by the event that set the key
+	unreleased := map[int][]int{} // for each event that set a key: the clock faults because of which the owner did not remove that key
 	for _, k := range ix.Lives {
 		_, faults := ix.takenForOver(k)
 		if len(faults) > 0 || len(ix.misread(k, client)) > 0 {
 			keys = append(keys, k)
-			released[k.From] = faults
+			unreleased[k.From] = faults
 		}
 	}
 	var still []need
@@ -344,7 +344,7 @@ func (ix *index) misled(needs []need) {
 		needs[n].broken = BoundedClockError
 		for _, k := range keys {
 			if ix.At(k.From) < needs[n].To && (k.To == len(ix.Events) || needs[n].From < ix.At(k.To)) {
-				needs[n].because = append(append(needs[n].because, released[k.From]...), k.From, facts.Before(ix.ClockFaults[client], k.To), facts.Before(ix.ClockFaults[history.Client(k.Label)], k.From))
+				needs[n].because = append(append(needs[n].because, unreleased[k.From]...), k.From, facts.Before(ix.ClockFaults[client], k.To), facts.Before(ix.ClockFaults[history.Client(k.Label)], k.From))
 			}
 		}
 	}
@@ -383,7 +383,8 @@ func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 	return 0, false
 }
 
-// givenUp returns the calls, in order, after which a lock no longer keeps a lease: its releases, and extensions that found it lost.
+// givenUp returns, in order, the calls after which a lock no longer keeps a lease: the releases of that lease, and the extensions that
+// found it lost.
 func (ix *index) givenUp(label string) []int {
 	calls := slices.Clone(ix.Releases[label])
 	for _, out := range ix.Losses[label] {
@@ -395,8 +396,9 @@ func (ix *index) givenUp(label string) []int {
 	return calls
 }
 
-// takenForOver returns when a key remained because its owner, when it gave the lease up, took it to be over and so sent nothing: since the
-// lease was acquired, its wall clock had gained what was left of the lease. It also returns the clock faults that explain this.
+// takenForOver returns the times in which a key remained because its owner gave the lease up without sending anything, in the belief that
+// the lease was over. The owner believed so because its wall clock had gained, since the acquire, at least the rest of the lease.
+// takenForOver also returns the clock faults that explain this.
 func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []int) {
 	l, calls := ix.Lease(k.Label), ix.givenUp(k.Label)
 	if l == nil {

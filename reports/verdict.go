@@ -59,7 +59,7 @@ func OrderNote(m history.Meta) string {
 	case m.TimersFirst:
 		first, then = then, first
 	}
-	return "After a pause, clients found " + first + " before " + then + ". In the other order, the verdict is " + m.OtherOrder + "."
+	return "After a pause, clients first found " + first + ", then " + then + ". In the other order, the verdict is " + m.OtherOrder + "."
 }
 
 // writeOrder writes the note of a run that depends on an order.

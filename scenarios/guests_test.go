@@ -91,7 +91,7 @@ func TestGuestsRepeatEverything(t *testing.T) {
 	for _, a := range adversities {
 		s := adversity(t, a.nemesis, a.settings)
 		if a.reach != "" && !unknownNatively(t, s) {
-			t.Errorf("%s: never UNKNOWN natively, where the fault cannot reach the lock", a.what)
+			t.Errorf("%s: never UNKNOWN natively, although the fault cannot reach the lock", a.what)
 		}
 		t.Run(a.what, func(t *testing.T) {
 			needsGuests(t)
@@ -124,9 +124,9 @@ func TestGuestsRepeatEverything(t *testing.T) {
 	}
 }
 
-// unknownNatively plays the only run of a scenario natively, and reports whether it is UNKNOWN. It tries four times: in about one
-// run of a hundred, as the lock draws its delays at random, a pause begins while the lock waits for a reply and no timer is due.
-// Such a run is right to be SAFE.
+// unknownNatively plays the only run of a scenario natively, and reports whether it is ever UNKNOWN. It plays the run up to four times,
+// because the lock draws its delays at random: in about one run of a hundred, a pause begins while the lock waits for a reply and no timer
+// is due. Such a run is rightly SAFE.
 func unknownNatively(t *testing.T, s *script.Scenario) bool {
 	t.Helper()
 	for range 4 {

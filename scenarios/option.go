@@ -122,7 +122,7 @@ func Only(names ...string) Option {
 const leastLimit = 100 * time.Millisecond
 
 // Limit is how much real time a run may take before it is stopped and reported. The default is 20 s and the least 100 ms; a run
-// usually takes some milliseconds. If its clients run as WebAssembly it may take five times as much. With [OnRedis] it is the time that a run
+// usually takes some milliseconds. A run with clients as WebAssembly may take five times the limit. With [OnRedis] it is the time that a run
 // may take beyond what its steps say.
 func Limit(d time.Duration) Option { return option("Limit", func(o *options) { o.limit = d }) }
 

@@ -10,15 +10,15 @@ import (
 	"lockstep/sim/history"
 )
 
-// TestEitherOrder: a client that was paused finds a reply first and its timers later, or with TimersFirst its timers first. The world
-// knows that there was a choice only if both were waiting.
+// TestEitherOrder: after a pause, a client finds a reply before its timers; with TimersFirst it finds its timers first. EitherOrder is true
+// only if both were waiting.
 func TestEitherOrder(t *testing.T) {
 	const inTime, late = 100 * time.Millisecond, 199*time.Millisecond + 500*time.Microsecond
 	for _, test := range []struct {
 		name        string
 		timersFirst bool
-		asked       time.Duration // the reply comes before or during the pause, which begins at 200 ms
-		stopped     bool          // whether the timers are stopped in the pause, by another process
+		asked       time.Duration // when the client sends its request: the reply then comes before or during the pause, which begins at 200 ms
+		stopped     bool          // whether the timers are stopped during the pause
 		want        []string
 		either      bool
 	}{

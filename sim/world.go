@@ -27,8 +27,8 @@ type Config struct {
 	Reseed func(seed int64)
 	Branch *Branch  // default: the run has none
 	OnTime *Sending // a message that no fault delays, holds or loses; default: none
-	// TimersFirst says that a client that resumes after a pause finds the timers that came due before the bytes that arrived. By default it
-	// finds the bytes first. It matters if [World.EitherOrder] is true.
+	// TimersFirst says that a client that resumes after a pause first finds the timers that came due, then the bytes that arrived. By default it
+	// finds the bytes first. The order matters only if [World.EitherOrder] is true.
 	TimersFirst bool
 }
 
@@ -292,7 +292,7 @@ func (w *World) step(it *item) {
 // push adds an event. The caller holds mu.
 func (w *World) push(it *item) {
 	it.due = it.at
-	if it.class == classOverdue { // it is set again
+	if it.class == classOverdue { // the timer has been set again, so it is no longer overdue
 		it.class = classTimer
 	}
 	w.enqueue(it)
@@ -469,7 +469,7 @@ func (w *World) windDown(limit time.Duration) {
 	}
 }
 
-// EitherOrder reports whether some client, when it resumed after a pause, could have found bytes or timers first: both were waiting. A real
+// EitherOrder reports whether some client, when it resumed after a pause, could have found either bytes or timers first, because both were waiting. A real
 // process nearly always finds the bytes first; on a busy machine it may be the other way round.
 func (w *World) EitherOrder() bool { return w.eitherOrder }
 

@@ -111,7 +111,7 @@ func (r *redisServer) failToSave() {
 			return
 		}
 	}
-	r.t.Fatalf("redis-server writes its data all the same:\n%s", info)
+	r.t.Fatalf("redis-server reported no failed save within a minute:\n%s", info)
 }
 
 // clear removes the data of a server that is down.

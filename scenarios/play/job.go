@@ -78,7 +78,7 @@ type job struct {
 	// Guests makes the clients guests, even if the page does not say so.
 	Guests  bool    `json:"guests,omitempty"`
 	Program program `json:"program,omitzero"` // of guests, or of clients on real servers whose package time must be set
-	// Patience is how many times the limit of its supervisor the job may take; see [workers.Supervisor].
+	// Patience is the factor by which the limit of the supervisor is multiplied for this job; see [workers.Supervisor].
 	Patience int `json:"patience,omitempty"`
 
 	// On real Redis:
@@ -193,7 +193,7 @@ func (c Case) Job(ctx context.Context, i int) (json.RawMessage, error) {
 	})
 }
 
-// patience returns how many times the limit of native runs it may take; 0 for a native run.
+// patience returns the factor by which the limit is multiplied for the case; 0, which counts as 1, for a native run.
 func (c Case) patience() int {
 	if c.Run.Guests {
 		return guestsTake

@@ -11,7 +11,7 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// impatient takes a request for granted whose reply has not come after three seconds.
+// impatient assumes that a request was granted if its reply has not come after three seconds.
 type impatient struct {
 	clients.Locker
 	env clients.Env
@@ -41,8 +41,8 @@ type hoped time.Time
 func (l hoped) Until() time.Time              { return time.Time(l) }
 func (l hoped) Release(context.Context) error { return nil }
 
-// TestOrderAfterPause: if a reply and a timer wait for the end of a pause, a run is played in both orders. That with a violation counts, and the
-// run says that its verdict depends on the order.
+// TestOrderAfterPause: if a reply and a timer wait for the end of a pause, a run is played in both orders. The order with a violation
+// counts, and the run says that its verdict depends on the order.
 func TestOrderAfterPause(t *testing.T) {
 	QuietRedis()
 	s, err := script.Parse("order.txtar", []byte(`# A client is paused while it waits for a reply.
@@ -75,7 +75,7 @@ must c1 acquires
 	}{
 		{"a lock that waits", clients.NewSingle, checker.Safe, ""},
 		{"one that does not", func(env clients.Env) clients.Locker { return impatient{clients.NewSingle(env), env} }, checker.Unsafe,
-			"found the timers that were due before the messages that had arrived. In the other order, the verdict is SAFE."},
+			"first found the timers that were due, then the messages that had arrived. In the other order, the verdict is SAFE."},
 	} {
 		o, err := Simulate(s, s.Runs[0], test.build, 1)
 		if err != nil {
@@ -87,7 +87,7 @@ must c1 acquires
 		}
 		again, err := Simulate(s, s.Runs[0], test.build, 1)
 		if err != nil || again.History.Meta.Checksum != o.History.Meta.Checksum {
-			t.Errorf("%s: %v, and another checksum", test.name, err)
+			t.Errorf("%s: played again: error %v, or another checksum", test.name, err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func simulateWith(cache *clientCache, v Variant, s *script.Scenario, run script.
 	return Judge(s, s.Resolve(run), h), nil
 }
 
-// record is simulateWith without a judgement.
+// record is simulateWith without its judgement. It plays the run in both orders if a pause leaves a choice.
 func record(cache *clientCache, v Variant, s *script.Scenario, run script.Section, build clients.New, seed uint64) (*history.History, error) {
 	h, either, err := recordOnce(cache, v, s, run, build, seed)
 	if err != nil || !either || v != (Variant{}) {
@@ -51,7 +51,7 @@ func record(cache *clientCache, v Variant, s *script.Scenario, run script.Sectio
 	return worseOrder(s, s.Resolve(run), h, other), nil
 }
 
-// recordOnce plays a run in one order of what waited for the end of a pause, and reports whether there could have been another.
+// recordOnce plays a run once, in one order of messages and timers after a pause, and reports whether the other order was possible, too.
 func recordOnce(cache *clientCache, v Variant, s *script.Scenario, run script.Section, build clients.New, seed uint64) (h *history.History, either bool, err error) {
 	// Unmodified libraries draw from the randomness of the whole process: the delays of redsync, the backoff of go-redis.
 	reseed(int64(seed))
@@ -70,12 +70,12 @@ func recordOnce(cache *clientCache, v Variant, s *script.Scenario, run script.Se
 	return h, either, cmp.Or(err, left.err())
 }
 
-// worseOrder returns which of two histories of a run counts: the one in which clients, after a pause, found messages before timers, or the one in
-// which they found timers first. The first is far more likely, so the second counts only if it violates a property that the first one keeps.
-// If their verdicts or their violations differ, the history says so.
+// worseOrder returns which of two histories of a run counts: the one in which clients, after a pause, found messages before timers, or the
+// one in which they found timers first. Messages first is far more likely, so the history with timers first counts only if it is UNSAFE and
+// violates a property that the other one does not. If the two end differently, the history that counts says how the other one ended.
 func worseOrder(s *script.Scenario, r script.Section, messages, timers *history.History) *history.History {
 	first, second := Judge(s, r, messages), Judge(s, r, timers)
-	if judgedOtherwise(first, second) == "" {
+	if inShort(first.Result) == inShort(second.Result) {
 		return messages
 	}
 	timers.Meta.TimersFirst = true
@@ -90,18 +90,12 @@ func worseOrder(s *script.Scenario, r script.Section, messages, timers *history.
 	return messages
 }
 
-// inShort returns the verdict and the violated properties.
+// inShort returns the verdict, and the violated properties with the assumptions that broke.
 func inShort(r checker.Result) string {
-	var violated []string
-	for _, p := range checker.Properties() {
-		if r.Status(p) == checker.Violated {
-			violated = append(violated, string(p))
-		}
+	if violated := assumptions(r); violated != "" {
+		return fmt.Sprintf("%s: %s", r.Verdict, violated)
 	}
-	if len(violated) == 0 {
-		return string(r.Verdict)
-	}
-	return fmt.Sprintf("%s (%s violated)", r.Verdict, history.List(violated))
+	return string(r.Verdict)
 }
 
 // reseed seeds the source that libraries draw from.

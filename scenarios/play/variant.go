@@ -10,7 +10,8 @@ import (
 type Variant struct {
 	Branch *sim.Branch  `json:"branch,omitempty"`
 	OnTime *sim.Sending `json:"on_time,omitempty"`
-	// TimersFirst is the field of [sim.Config]. The run itself is played in both orders if it matters; any other variant in this one.
+	// TimersFirst is passed on to [sim.Config]. The zero Variant is played in both orders if the order matters; any other variant is played only
+	// in the order that this field says.
 	TimersFirst bool `json:"timers_first,omitempty"`
 }
 

@@ -201,7 +201,7 @@ func lucky(h *history.History) string {
 	for i, e := range h.Events {
 		switch {
 		case e.Op == history.Acquire && e.Kind == history.Invoke && last[e.Process].Kind != history.OK:
-			delete(last, e.Process) // it asks once more
+			delete(last, e.Process) // it asks again, so it has not given up
 		case e.Op == history.Acquire && e.Kind == history.OK:
 			last[e.Process], until[e.Lease] = e, e.Until
 		case e.Lease != "" && e.Until > 0 && (e.Kind == history.OK || e.Kind == history.Info):

@@ -254,7 +254,7 @@ func menu(t *testing.T) *Menu {
 	return m
 }
 
-// A client whose last try has not ended had not given up.
+// A client whose last try is still open has not given up.
 func TestHintOfOpenTry(t *testing.T) {
 	ask := history.Event{At: 2 * time.Second, Process: "c2", Kind: history.Invoke, Op: history.Acquire}
 	refused := history.Event{At: 3 * time.Second, Process: "c2", Kind: history.Fail, Op: history.Acquire}

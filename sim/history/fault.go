@@ -28,8 +28,8 @@ type Pause struct {
 	For     time.Duration
 }
 
-// Resume ends a [Pause]: first the bytes that arrived meanwhile, then the timers that came due, as a Go process nearly always does after SIGCONT;
-// [Meta].TimersFirst says whether it was the other way round.
+// Resume ends a [Pause]. The process first finds the bytes that arrived meanwhile, then the timers that came due, as a Go process nearly always does
+// after SIGCONT. [Meta].TimersFirst says that clients found them the other way round.
 type Resume struct {
 	Process string
 }

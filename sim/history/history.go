@@ -241,9 +241,9 @@ type Meta struct {
 	Pace time.Duration `json:"pace,omitempty"`
 	// Guests says that the clients ran as WebAssembly; see the setting guests of a scenario.
 	Guests bool `json:"guests,omitempty"`
-	// TimersFirst says that clients, after a pause, found the timers that had come due before the messages that had arrived.
+	// TimersFirst says that clients, after a pause, first found the timers that had come due, then the messages that had arrived.
 	TimersFirst bool `json:"timersFirst,omitempty"`
-	// OtherOrder is how the run ended with the other of these two orders, if not in the same way: "UNSAFE (lease exclusion violated)".
+	// OtherOrder says how the run ended in the other order, if it ended differently: "UNSAFE: lease exclusion (bounded pause)".
 	OtherOrder string `json:"otherOrder,omitempty"`
 	// Bound is how long the probe may take.
 	Bound time.Duration `json:"bound,omitempty"`

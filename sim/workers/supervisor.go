@@ -19,8 +19,8 @@ import (
 type Supervisor struct {
 	Command func() *exec.Cmd // starts a worker, in which IsWorker is true
 	Workers int              // how many at once; default one per core
-	// Limit is the real time after which a worker is asked for its stacks and killed; default 20s. A job that is a JSON object may have a number
-	// in the field "patience": it may take so many times Limit.
+	// Limit is the real time after which a worker is asked for its stacks and killed; default 20s. If a job is a JSON object with an
+	// integer in the field "patience", it may take that many times Limit.
 	Limit  time.Duration
 	Memory Memory    // limit for all processes of a job; default 2 GB, or the limit of this process if it is a worker
 	Output io.Writer // receives what workers print to stdout and stderr, up to 256 kB per job; default none

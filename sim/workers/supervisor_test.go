@@ -502,7 +502,7 @@ func TestSupervisorTellsSlowFromStopped(t *testing.T) {
 	}
 }
 
-// A job says how patient its supervisor must be.
+// The limit of a job is multiplied by its patience.
 func TestLimitOf(t *testing.T) {
 	r := &run{Supervisor: Supervisor{Limit: time.Second}}
 	for job, want := range map[string]time.Duration{
