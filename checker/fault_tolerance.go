@@ -325,6 +325,9 @@ func (ix *index) misled(needs []need) {
 	var keys []facts.Life
 	unreleased := map[int][]int{} // for each event that set a key: the clock faults because of which the owner did not remove that key
 	for _, k := range ix.Lives {
+		if l := ix.Lease(k.Label); l != nil && l.Lock != needs[0].lock {
+			continue // a key of another lock does not matter
+		}
 		_, faults := ix.takenForOver(k)
 		if len(faults) > 0 || len(ix.misread(k, client)) > 0 {
 			keys = append(keys, k)
@@ -396,23 +399,30 @@ func (ix *index) givenUp(label string) []int {
 	return calls
 }
 
-// takenForOver returns the times in which a key remained because its owner gave the lease up without sending anything, in the belief that
-// the lease was over. The owner believed so because its wall clock had gained, since the acquire, at least the rest of the lease.
-// takenForOver also returns the clock faults that explain this.
+// takenForOver returns the times in which a key remained because its owner gave the lease up without a request, in the belief that the lease
+// was over. The owner may have believed so if, since the lease was acquired or last extended, its wall clock had gained at least the rest of
+// the lease, and if it looked only at that clock, which takes no time. takenForOver also returns the clock faults that explain this.
 func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []int) {
-	l, calls := ix.Lease(k.Label), ix.givenUp(k.Label)
-	if l == nil {
-		return nil, nil
-	}
+	calls := ix.givenUp(k.Label)
 	end := min(ix.forfeited(k), ix.outlasting(k))
 	if k.To < len(ix.Events) {
 		end = min(end, ix.At(k.To))
 	}
 	for n, in := range calls {
 		out, returned := ix.Outcome[in]
-		left := ix.HoldAt(k.Label, ix.At(in)).End - ix.At(in)
-		gained := ix.Events[in].Wall - ix.Events[l.InvokeEvent].Wall
-		if !returned || in < k.From || in > k.To || left <= 0 || gained < left || ix.sentBetween(l.Client, in, out) {
+		hold := ix.HoldAt(k.Label, ix.At(in))
+		if hold == nil || !returned || in < k.From || in > k.To || ix.At(out)-ix.At(in) >= time.Millisecond || ix.sentBetween(hold.Client, in, out) {
+			continue
+		}
+		left := hold.End - ix.At(in)
+		told := hold.ReturnEvent // when the lock last said when the lease ends
+		for i, e := range ix.Events[told:in] {
+			if e.Lease == k.Label && e.Process == hold.Client && e.Until != 0 {
+				told = hold.ReturnEvent + i
+			}
+		}
+		gained := ix.Events[in].Wall - ix.Events[told].Wall
+		if left <= 0 || gained < left {
 			continue
 		}
 		until := end
@@ -420,15 +430,16 @@ func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []
 			until = min(until, ix.At(calls[n+1])) // the next call is judged by itself
 		}
 		remained = append(remained, facts.Stretch{From: ix.At(out), To: until})
-		faults = append(faults, facts.Before(ix.ClockFaults[l.Client], in))
+		faults = append(faults, facts.Before(ix.ClockFaults[hold.Client], in))
 	}
 	return remained, faults
 }
 
-// sentBetween reports whether a client sent a request to a node between two events.
-func (ix *index) sentBetween(client string, from, to int) bool {
-	return slices.ContainsFunc(ix.Events[from:], func(e history.Event) bool {
-		return e.Kind == history.Message && e.By == client && ix.Groups[e.Process] != "" && ix.At(from) <= e.Departure() && e.Departure() <= ix.At(to)
+// sentBetween reports whether a client sent a request to a node in a call, given its two events. What leaves at the instant of the second
+// belongs to a later call.
+func (ix *index) sentBetween(client string, in, out int) bool {
+	return slices.ContainsFunc(ix.Events[in:], func(e history.Event) bool {
+		return e.Kind == history.Message && e.By == client && ix.Groups[e.Process] != "" && ix.At(in) <= e.Departure() && e.Departure() < ix.At(out)
 	})
 }
 

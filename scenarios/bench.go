@@ -124,7 +124,7 @@ func (b *bench) play(t *testing.T, c play.Case, i int, p play.Promise) *play.Out
 	}
 	b.mu.Lock()
 	b.outcomes = append(b.outcomes, o)
-	b.streak.note(o, min(time.Since(began), cmp.Or(b.limit, play.DefaultLimit)))
+	b.streak.note(o, time.Since(began))
 	b.mu.Unlock()
 	return o
 }

@@ -8,7 +8,7 @@ import (
 	"lockstep/scenarios/play"
 )
 
-// mostInVain is how many runs in a row may fail to end for one reason. It is also how many times the limit all runs that do not
+// mostInVain is how many runs in a row may fail to end for one reason. It is also how many times the limit so many runs that do not
 // end may take together, in a row or not. The remaining runs would most likely not end either, and each would take as long as its
 // limit, until go test ended all of them and nothing was reported.
 const mostInVain = 3
@@ -40,7 +40,7 @@ func (s *streak) hopeless(left, limit time.Duration) string {
 	switch {
 	case s.n >= mostInVain:
 		return fmt.Sprintf("not run: the three runs before did not end: %s", s.reason)
-	case s.lost >= mostInVain*limit:
+	case s.vain >= mostInVain && s.lost >= mostInVain*limit:
 		return fmt.Sprintf("not run: %d runs did not end and took %v together; the last of them: %s", s.vain, s.lost.Round(time.Second), s.reason)
 	case s.n > 0 && left < limit+time.Second:
 		return fmt.Sprintf("not run: go test ends in %v, and the one before did not end: %s", max(0, left).Round(time.Second), s.reason)

@@ -20,6 +20,8 @@ func TestStreak(t *testing.T) {
 		{"three that took their time, and not of a kind", "ABA", hour, "not run: 3 runs did not end and took 1m0s together; the last of them: A"},
 		{"three that took their time, and not in a row", "A.B.cA.", hour, "not run: 4 runs did not end and took 1m1s together; the last of them: A"},
 		{"two that took their time, and a quick one", "AcA", hour, ""},
+		{"two that took longer than the limit, as WebAssembly may", "XX", hour, ""},
+		{"and a third", "XXc", hour, "not run: 3 runs did not end and took 3m21s together; the last of them: c"},
 		{"nothing yet", "", hour, ""},
 		{"two", "aa", hour, ""},
 		{"three", "aaa", hour, "not run: the three runs before did not end: a"},
@@ -35,6 +37,9 @@ func TestStreak(t *testing.T) {
 			o, took := &play.Outcome{}, 500*time.Millisecond
 			if strings.ToUpper(r) == r && r != "." {
 				took = limit
+			}
+			if r == "X" {
+				took = 5 * limit
 			}
 			if r != "." {
 				o.Report = &workers.Report{Reason: r}

@@ -32,7 +32,7 @@ import (
 // run the timeline, the history, the scenario and, unless the run is SAFE, a page on which you step through it. If the environment
 // variable LOCKSTEP_REPLAY names the file of such a scenario, Test plays it instead of the catalogue.
 //
-// Test gives up if three runs in a row did not end for the same reason, or if those that did not end have taken three times the [Limit].
+// Test gives up if three runs in a row did not end for the same reason, or if at least three did not end and took three times the [Limit] together.
 // Then the remaining runs fail without being played: each could take up to its limit, and go test would end them all before the table is
 // printed. Test does not give up if a single run is selected.
 //

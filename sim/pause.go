@@ -76,7 +76,8 @@ func (p *Process) deferred(it *item) {
 }
 
 // resume ends a pause: first the bytes that had arrived, in order of arrival, then the timers that came due, in order
-// of their deadlines, each as an event of its own. With [Config.TimersFirst] a client finds its timers first.
+// of their deadlines, each as an event of its own. A lane that paused its own process waits for a timer, too. With [Config.TimersFirst] a
+// client finds its timers first.
 func (p *Process) resume() bool {
 	if !p.paused {
 		return false
@@ -88,7 +89,7 @@ func (p *Process) resume() bool {
 	if p.isClient() && slices.ContainsFunc(p.inbox, stillWaits) && slices.ContainsFunc(p.overdue, stillWaits) {
 		w.eitherOrder = true
 		for _, it := range p.overdue {
-			if w.cfg.TimersFirst {
+			if w.cfg.TimersFirst && stillWaits(it) {
 				it.class = classOverdue
 			}
 		}

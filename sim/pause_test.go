@@ -67,3 +67,15 @@ func TestEitherOrder(t *testing.T) {
 		})
 	}
 }
+
+// TestPushAgain: a timer that was due in a pause counts as any other when it is set again.
+func TestPushAgain(t *testing.T) {
+	inWorld(t, Config{Seed: 1}, func(w *World) {
+		it := &item{class: classOverdue, index: -1, act: actionFunc(func() {})}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.push(it); it.class != classTimer {
+			t.Errorf("class %d", it.class)
+		}
+	})
+}
