@@ -12,8 +12,9 @@ import (
 
 // A harm is a story in which a lock with a mistake does harm.
 type harm struct {
-	nodes    int // 1 if it is zero
-	replicas int // of the one node
+	nodes    int  // 1 if it is zero
+	replicas int  // of the one node
+	strict   bool // the node writes only with a replica
 	faults,
 	later []string // at 1 s
 	play func(s *stage, build clients.New, done func(bool))
@@ -28,7 +29,7 @@ func (h harm) run(t *testing.T, build clients.New) (did bool) {
 		h.play(s, build, func(harm bool) { did = did || harm })
 	}
 	if h.replicas > 0 {
-		playGroup(t, h.replicas, direct)
+		playReplicated(t, h.replicas, h.strict, direct)
 	} else {
 		play(t, max(1, h.nodes), direct)
 	}
@@ -170,6 +171,48 @@ func left(others []int, on int) func(*stage, clients.New, func(bool)) {
 			done(c.env.Nodes[on].Exists(c.ctx, "lock").Val() == 1)
 		})
 	}
+}
+
+// refusedOnce has the node refuse to write while its replica is away, when a client asks for the lock. It is harmful if the client does not get
+// the lock after that.
+func refusedOnce(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		l := build(c.env)
+		c.at(15, l, 8*time.Second)
+		s.faults("heal n1-r1")
+		done(c.at(30, l, 8*time.Second) == nil)
+	})
+}
+
+// renewedAway has c1 get the lock before the replica has been away for long, and a renewal while the node refuses to write.
+func renewedAway(then func(s *stage, c *client, lease clients.Lease, done func(bool))) func(*stage, clients.New, func(bool)) {
+	return func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(8, build(c.env), 30*time.Second) // renewed at 18 s
+			c.Until(20 * time.Second)
+			then(s, c, lease, done)
+		})
+	}
+}
+
+// lateForRelease has c1 release a lease that is over by its own clock: harm is done if a key stays.
+func lateForRelease(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		lease := c.at(0, build(c.env), 8*time.Second)
+		c.Until(9 * time.Second)
+		lease.Release(c.ctx)
+		done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+	})
+}
+
+// adoptsEnd has c1 extend its lease by much, without an answer, and then by little: harm is done if the lease lasts longer than the key.
+func adoptsEnd(s *stage, build clients.New, done func(bool)) {
+	s.client("c1", func(c *client) {
+		lease := c.at(0, build(c.env), 8*time.Second)
+		lease.(clients.Extender).Extend(c.ctx, time.Minute)
+		lease.(clients.Extender).Extend(c.ctx, 8*time.Second)
+		done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val())
+	})
 }
 
 var harms = map[string]harm{
@@ -649,6 +692,144 @@ var harms = map[string]harm{
 			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
 		})
 	}},
+	"watchdog-batch": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 3*time.Second)
+			other, _ := l.Acquire(c.ctx, "other", 3*time.Second)
+			c.env.Nodes[0].Del(c.ctx, "other")
+			c.Until(8 * time.Second)
+			done(c.env.Clock.Now().Before(other.Until()))
+		})
+	}},
+	"watchdog-sorted": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 3*time.Second)
+			first, _ := l.Acquire(c.ctx, "a", 3*time.Second)
+			c.env.Nodes[0].Del(c.ctx, "a")
+			c.Until(3500 * time.Millisecond)
+			done(c.env.Clock.Now().Before(first.Until()))
+		})
+	}},
+	"watchdog-newest-period": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 3*time.Second)
+			l.Acquire(c.ctx, "other", 30*time.Second)
+			c.Until(8 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(6, build(c.env), 3*time.Second) != nil) })
+	}},
+	"watchdog-asks-restart": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			c.env.Nodes[0].Set(c.ctx, "other", "another's", 0)
+			l := build(c.env)
+			c.at(0.1, l, 3*time.Second)
+			for range 16 {
+				c.env.Clock.Sleep(500 * time.Millisecond)
+				l.Acquire(c.ctx, "other", 3*time.Second)
+			}
+		})
+		s.client("c2", func(c *client) { done(c.at(6, build(c.env), 3*time.Second) != nil) })
+	}},
+	"single-extend-last-token": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			lease := c.at(0, l, 8*time.Second)
+			l.Acquire(c.ctx, "other", 8*time.Second)
+			done(lease.(clients.Extender).Extend(c.ctx, 8*time.Second) != nil)
+		})
+	}},
+	"single-clears-table": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			lost, _ := l.Acquire(c.ctx, "other", time.Second)
+			lease := c.at(0.5, l, 10*time.Second)
+			c.Until(2 * time.Second)
+			lost.Release(c.ctx)
+			lease.Release(c.ctx)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"single-extend-adopts-end":  {faults: []string{"on reply EVAL n1->c1 reset"}, play: adoptsEnd},
+	"redlock-extend-adopts-end": {nodes: 3, faults: []string{"on reply EVAL n1->c1 reset", "on reply EVAL n2->c1 reset"}, play: adoptsEnd},
+	"single-extend-adopts-ttl": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			lease := c.at(0, l, 8*time.Second)
+			lease.(clients.Extender).Extend(c.ctx, 2*time.Second)
+			lease.Release(c.ctx)
+			lease = c.at(1, l, 8*time.Second)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Second)
+		})
+	}},
+	"single-extend-stays-lost": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			lease := c.at(0, l, 8*time.Second)
+			c.env.Nodes[0].Del(c.ctx, "lock")
+			lease.(clients.Extender).Extend(c.ctx, 8*time.Second) // which fails
+			done(c.at(1, l, 8*time.Second).(clients.Extender).Extend(c.ctx, 8*time.Second) != nil)
+		})
+	}},
+	"single-skips-over":  {later: []string{"jump n1 -1h"}, play: lateForRelease},
+	"redlock-skips-over": {nodes: 3, later: []string{"jump n1 -1h", "jump n2 -1h"}, play: lateForRelease},
+	"single-extend-skips-over": {faults: []string{"on reply EVAL n1->c1 reset"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 8*time.Second)
+			lease.(clients.Extender).Extend(c.ctx, time.Minute)
+			c.Until(9 * time.Second)
+			lease.Release(c.ctx)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"watchdog-renews-gt": {later: []string{"jump n1 -1h"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0.5, build(c.env), 3*time.Second) // renewed at 1.5 s
+			c.Until(5 * time.Second)
+			done(!c.env.Clock.Now().Before(lease.Until()) && c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"single-extend-unreplicated": {replicas: 1, strict: true, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(5, build(c.env), 20*time.Second)
+			c.Until(20 * time.Second)
+			lease.(clients.Extender).Extend(c.ctx, 20*time.Second)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Second)
+		})
+	}},
+	"watchdog-error-renews": {replicas: 1, strict: true, later: []string{"cut n1-r1"}, play: renewedAway(func(_ *stage, c *client, lease clients.Lease, done func(bool)) {
+		done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Second)
+	})},
+	"watchdog-error-loses": {replicas: 1, strict: true, later: []string{"cut n1-r1"}, play: renewedAway(func(s *stage, c *client, lease clients.Lease, done func(bool)) {
+		s.faults("heal n1-r1")
+		c.Until(25 * time.Second)
+		lease.Release(c.ctx)
+		done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+	})},
+	"single-avoids-node": {replicas: 1, strict: true, later: []string{"cut n1-r1"}, play: refusedOnce},
+	"single-avoids-name": {replicas: 1, strict: true, later: []string{"cut n1-r1"}, play: refusedOnce},
+	"single-closed-by-release": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			over, cancel := context.WithCancel(c.ctx)
+			cancel()
+			lease := c.at(0, l, 8*time.Second)
+			lease.Release(over) // which fails
+			lease.Release(c.ctx)
+			done(c.at(30, l, 8*time.Second) == nil)
+		})
+	}},
+	"redlock-three-votes": {nodes: 7, faults: []string{"cut c1-n4", "cut c1-n5", "cut c1-n6", "cut c1-n7"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { done(c.at(0, build(c.env), 10*time.Second) != nil) })
+	}},
+	"redlock-drift-seconds": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			start := c.env.Clock.Now()
+			done(c.at(0, build(c.env), 990*time.Millisecond).Until().Sub(start) > 985*time.Millisecond)
+		})
+	}},
 	"single-extend-capped": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			lease := c.at(0, build(c.env), time.Minute)
@@ -998,6 +1179,16 @@ var harms = map[string]harm{
 	}},
 	"fenced-expires": {play: fencedInTurn(time.Second, 3)},
 	"fenced-hour":    {later: []string{"jump n1 +2h"}, play: fencedInTurn(time.Second, 3)},
+	"fenced-last-fence": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			used, _ := l.Acquire(c.ctx, "other", 8*time.Second)
+			used.Release(c.ctx)
+			lease := c.at(0, l, 8*time.Second)
+			l.Acquire(c.ctx, "other", 8*time.Second)
+			done(lease.(clients.Fenced).Fence() != 1)
+		})
+	}},
 	"fenced-after": {faults: []string{"drift c1 -400000ppm", "on request INCR c1->n1 delay 2400ms"}, play: func(s *stage, build clients.New, done func(bool)) {
 		var first, second clients.Lease
 		s.client("c1", func(c *client) {

@@ -70,8 +70,18 @@ func playSeed(t rapid.TB, seed uint64, n int, direct func(*stage)) record {
 // playGroup makes a stage of n1 and its replicas.
 func playGroup(t rapid.TB, replicas int, direct func(*stage)) record {
 	t.Helper()
+	return playReplicated(t, replicas, false, direct)
+}
+
+// playReplicated does that, too. If the stage is strict, n1 writes only while it hears from a replica.
+func playReplicated(t rapid.TB, replicas int, strict bool, direct func(*stage)) record {
+	t.Helper()
 	return playOn(t, 1, func(s *stage) (end func()) {
-		s.group = nodes.ServeGroup(s.World, nodes.GroupConfig{Replicas: replicas})
+		cfg := nodes.GroupConfig{Replicas: replicas}
+		if strict {
+			cfg.MinReplicas = 1
+		}
+		s.group = nodes.ServeGroup(s.World, cfg)
 		s.addrs = s.group.Addrs()
 		direct(s)
 		return s.group.Close

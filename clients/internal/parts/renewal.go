@@ -25,6 +25,8 @@ type Renewed struct {
 	FromReply bool
 	// TTL is what the next renewal asks for.
 	TTL time.Duration
+	// Shared leaves renewal to others, who call Once or Settle as long as it is not Over.
+	Shared bool
 
 	ctx  context.Context // with which it was acquired
 	lost chan struct{}
@@ -62,9 +64,21 @@ func Renewing(take func(ctx context.Context, env clients.Env, name, token string
 }
 
 // schedule schedules the next renewal. The caller holds mu.
-func (l *Renewed) schedule() { l.timer = l.Env.Clock.AfterFunc(l.Every, l.once) }
+func (l *Renewed) schedule() {
+	if !l.Shared {
+		l.timer = l.Env.Clock.AfterFunc(l.Every, l.Once)
+	}
+}
 
-func (l *Renewed) once() {
+// Over reports whether the lease is not to be renewed any more.
+func (l *Renewed) Over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over || l.ctx.Err() != nil
+}
+
+// Once renews the lease, if that is due.
+func (l *Renewed) Once() {
 	if l.Due != nil && !l.Due() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -75,15 +89,23 @@ func (l *Renewed) once() {
 	}
 	start := l.Env.Clock.Now()
 	ours, err := l.Renew(l.ctx)
+	l.Settle(start, ours, err)
+}
+
+// Settle judges the outcome of a renewal that began at start.
+func (l *Renewed) Settle(start time.Time, ours bool, err error) {
 	l.mu.Lock()
 	switch {
 	case l.over || err != nil:
 		if !l.over && l.Persist && l.ctx.Err() == nil && l.Env.Clock.Now().Before(l.End) {
-			l.timer = l.Env.Clock.AfterFunc(l.TTL/10, l.once)
+			l.timer = l.Env.Clock.AfterFunc(l.TTL/10, l.Once)
+		} else {
+			l.over = true
 		}
 		l.mu.Unlock()
 		return
 	case !ours:
+		l.over = true
 		l.mu.Unlock()
 		close(l.lost)
 		return
@@ -144,6 +166,8 @@ func (l *Renewed) Ended(err error) error {
 func (l *Renewed) stop() {
 	l.mu.Lock()
 	l.over = true
-	l.timer.Stop()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
 	l.mu.Unlock()
 }

@@ -1,0 +1,63 @@
+package broken
+
+import (
+	"context"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/clients/internal/parts"
+)
+
+// extendAdoptsEnd remembers the latest end that an extension asked for. After one without an answer, the next that succeeds makes the lease
+// last until then, though the key ends as that one asked. It needs a long extension whose reply is lost, and a shorter one after it.
+var extendAdoptsEnd = clients.Lock{
+	Name:  "single-extend-adopts-end",
+	About: "single-extend, which adopts the later end of an earlier extension without an answer when the next one succeeds",
+	Like:  []string{"single-extend"},
+	New: extendableOnOne(func(l *parts.Lease) extension {
+		var latest time.Time
+		return func(ctx context.Context, start time.Time, ttl time.Duration) error {
+			until := start.Add(ttl)
+			latest = later(latest, until)
+			n, err := parts.ExtendOn(ctx, l.Env.Nodes[0], l.Name, l.Token, ttl)
+			if err := l.Extended(n != 0, err, until); err != nil {
+				return err
+			}
+			l.End, latest = latest, time.Time{}
+			return nil
+		}
+	}),
+}
+
+// extendAdoptsEndOnMany is the same mistake on many nodes. It needs a long extension of which so many replies are lost that no majority is
+// left.
+var extendAdoptsEndOnMany = clients.Lock{
+	Name:  "redlock-extend-adopts-end",
+	About: "redlock-extend, which adopts the later end of an earlier extension without enough answers when the next one succeeds",
+	Like:  []string{"redlock-extend"},
+	New: extendableOnMany(func(l *parts.RedlockLease) extension {
+		var latest time.Time
+		return func(ctx context.Context, start time.Time, ttl time.Duration) error {
+			r := l.Redlock
+			until, _ := r.Validity(start, ttl)
+			latest = later(latest, until)
+			extended, gone := parts.Count(r.Ask(ctx, parts.Extend(l.Name, l.Token, ttl)))
+			_, left := r.Validity(start, ttl)
+			switch {
+			case extended >= r.Quorum() && left:
+				l.End, latest = latest, time.Time{}
+				return nil
+			case len(r.Env.Nodes)-gone < r.Quorum():
+				return clients.ErrNotHeld
+			}
+			return clients.ErrNotExtended
+		}
+	}),
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
