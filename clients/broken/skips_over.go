@@ -8,8 +8,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// skipsOver sends no release if the lease is over by the client's own clock, because the key has expired by then. It needs a holder that is
-// a little late, and a node whose clock was set back: nobody gets the lock until the key expires.
+// skipsOver sends no release if the lease is over by the client's own clock, as if the key were certain to be gone then. It needs a holder
+// that is a little late, and a node whose clock was set back: nobody gets the lock until the key expires.
 var skipsOver = clients.Lock{
 	Name:  "single-skips-over",
 	About: "single, which does not release a lease that is over",
@@ -17,7 +17,7 @@ var skipsOver = clients.Lock{
 	New:   skipping(clients.NewSingle),
 }
 
-// skipsOverOnMany is the same mistake on many nodes. It needs as many nodes whose clocks were set back that no majority is left.
+// skipsOverOnMany is the same mistake on many nodes. It needs so many nodes whose clocks were set back that no majority is left.
 var skipsOverOnMany = clients.Lock{
 	Name:  "redlock-skips-over",
 	About: "redlock, which does not release a lease that is over",
@@ -25,7 +25,8 @@ var skipsOverOnMany = clients.Lock{
 	New:   skipping(clients.NewRedlock),
 }
 
-// extendSkipsOver is the same mistake with an extension, whose reply may have been lost: the key then lasts longer than the lease.
+// extendSkipsOver is the same mistake in a lock whose leases can be extended. It needs a long extension whose reply is lost, so that the key
+// lasts longer than the lease, and a holder that is late.
 var extendSkipsOver = clients.Lock{
 	Name:  "single-extend-skips-over",
 	About: "single-extend, which does not release a lease that is over",
