@@ -24,7 +24,7 @@ var adversities = []adversity{
 	}},
 	{"replication and failover", []string{
 		"failover-lag", "failover-sentinel", "failover-cluster", "failover-clock", "failover-wait-minority",
-		"wait-other-connection", "wait-refused", "split-brain", "token-after-failover",
+		"wait-other-connection", "wait-refused", "split-brain", "writes-refused", "token-after-failover",
 	}},
 	{"network", []string{
 		"slow-link", "slow-reply", "stall-after-grant", "delay-to-lock-server", "redlock-slow-acquire", "redlock-hung-node", "redlock-reply-lost",
