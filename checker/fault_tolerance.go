@@ -400,8 +400,9 @@ func (ix *index) givenUp(label string) []int {
 }
 
 // takenForOver returns the times in which a key remained because its owner gave the lease up without a request, in the belief that the lease
-// was over. The owner may have believed so if, since the lease was acquired or last extended, its wall clock had gained at least the rest of
-// the lease, and if it looked only at that clock, which takes no time. takenForOver also returns the clock faults that explain this.
+// was over. The owner may have believed so if its wall clock had gained at least the rest of the lease since the lock last said when the
+// lease ends, and if the call took less than a millisecond: then the owner has looked at nothing but that clock. takenForOver also returns
+// the clock faults that explain this.
 func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []int) {
 	calls := ix.givenUp(k.Label)
 	end := min(ix.forfeited(k), ix.outlasting(k))

@@ -173,8 +173,8 @@ func left(others []int, on int) func(*stage, clients.New, func(bool)) {
 	}
 }
 
-// refusedOnce has the node refuse to write while its replica is away, when a client asks for the lock. It is harmful if the client does not get
-// the lock after that.
+// refusedOnce has a client ask for the lock while the node refuses to write, because its replica is away, and again when the replica is back.
+// It does harm if the client does not get the lock then.
 func refusedOnce(s *stage, build clients.New, done func(bool)) {
 	s.client("c1", func(c *client) {
 		l := build(c.env)
@@ -184,7 +184,8 @@ func refusedOnce(s *stage, build clients.New, done func(bool)) {
 	})
 }
 
-// renewedAway has c1 get the lock before the replica has been away for long, and a renewal while the node refuses to write.
+// renewedAway has c1 get the lock while the node still writes, as its replica has just gone away, and renew it when the node refuses to
+// write.
 func renewedAway(then func(s *stage, c *client, lease clients.Lease, done func(bool))) func(*stage, clients.New, func(bool)) {
 	return func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {

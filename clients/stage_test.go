@@ -73,7 +73,7 @@ func playGroup(t rapid.TB, replicas int, direct func(*stage)) record {
 	return playReplicated(t, replicas, false, direct)
 }
 
-// playReplicated does that, too. If the stage is strict, n1 writes only while it hears from a replica.
+// playReplicated is playGroup, except that n1, if strict is set, writes only while it hears from a replica.
 func playReplicated(t rapid.TB, replicas int, strict bool, direct func(*stage)) record {
 	t.Helper()
 	return playOn(t, 1, func(s *stage) (end func()) {

@@ -8,9 +8,9 @@ import (
 	"lockstep/scenarios/play"
 )
 
-// mostInVain is how many runs in a row may fail to end for one reason. It is also how many times the limit so many runs that do not
-// end may take together, in a row or not. The remaining runs would most likely not end either, and each would take as long as its
-// limit, until go test ended all of them and nothing was reported.
+// mostInVain is how many runs in a row may fail to end for one reason. Test also gives up if at least so many runs have not ended, in a row
+// or not, and together took at least so many times the limit. The remaining runs would most likely not end either, and each would take as
+// long as its limit, until go test ended all of them and nothing was reported.
 const mostInVain = 3
 
 // A streak counts consecutive runs that did not end for the same reason.

@@ -75,9 +75,9 @@ func (p *Process) deferred(it *item) {
 	}
 }
 
-// resume ends a pause: first the bytes that had arrived, in order of arrival, then the timers that came due, in order
-// of their deadlines, each as an event of its own. A lane that paused its own process waits for a timer, too. With [Config.TimersFirst] a
-// client finds its timers first.
+// resume ends a pause: first the bytes that had arrived, in order of arrival, then the timers that came due, in order of their deadlines,
+// each as an event of its own. The end of a pause that a lane gave its own process counts as a timer, too. With [Config.TimersFirst] a client
+// finds its timers first.
 func (p *Process) resume() bool {
 	if !p.paused {
 		return false

@@ -12,7 +12,7 @@ import (
 )
 
 // avoidsNode does not ask the node for ten minutes after it has refused to write, with NOREPLICAS or READONLY. It needs such a refusal: the
-// client does not get the lock although the node writes again.
+// client does not get the lock even when the node writes again.
 var avoidsNode = clients.Lock{
 	Name:  "single-avoids-node",
 	About: "single, which does not ask its node for ten minutes after NOREPLICAS or READONLY",

@@ -13,7 +13,7 @@ import (
 // needs a client that cancels one release, and goes on.
 var closedByRelease = clients.Lock{
 	Name:  "single-closed-by-release",
-	About: "single, which acquires nothing any more once a release was cancelled",
+	About: "single, which acquires nothing any more after a release with a cancelled context",
 	Like:  []string{"single"},
 	New: func(env clients.Env) clients.Locker {
 		closed := false

@@ -8,8 +8,9 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// extendAdoptsEnd remembers the latest end that an extension asked for. After one without an answer, the next that succeeds makes the lease
-// last until then, though the key ends as that one asked. It needs a long extension whose reply is lost, and a shorter one after it.
+// extendAdoptsEnd remembers the latest end that an extension asked for. If an extension gets no answer and a later one succeeds, the lease
+// adopts the latest end, but the key has the end of the later extension. It needs a long extension whose reply is lost, and a shorter one
+// after it.
 var extendAdoptsEnd = clients.Lock{
 	Name:  "single-extend-adopts-end",
 	About: "single-extend, which adopts the later end of an earlier extension without an answer when the next one succeeds",

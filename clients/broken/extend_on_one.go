@@ -8,8 +8,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// extendableOnOne makes locks with other extensions than single-extend. As there, a lease that is over is not extended, and from the
-// beginning of an extension on the lease ends no later than that extension would end it.
+// extendableOnOne makes locks like single-extend, but with an extension of their own. As in single-extend, a lease that is over is not
+// extended, and an extension that would end the lease earlier does so as soon as it begins.
 func extendableOnOne(extend func(l *parts.Lease) extension) clients.New {
 	return func(env clients.Env) clients.Locker {
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {

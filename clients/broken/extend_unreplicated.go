@@ -10,11 +10,11 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// extendUnreplicated takes NOREPLICAS in reply to an extension to mean that the node has written, and only its replicas have not. But it has
-// written nothing. It needs a node that writes only with a replica, and an extension while that is away.
+// extendUnreplicated takes NOREPLICAS in reply to an extension to mean that the node has written, and only its replicas have not. But the
+// node has written nothing. It needs a node that writes only with a replica, and an extension while the replica is away.
 var extendUnreplicated = clients.Lock{
 	Name:  "single-extend-unreplicated",
-	About: "single-extend, which counts an extension as one although the node refused it for want of replicas",
+	About: "single-extend, which counts an extension as granted although the node refused it for want of replicas",
 	Like:  []string{"single-extend"},
 	New: extendableOnOne(func(l *parts.Lease) extension {
 		return func(ctx context.Context, start time.Time, ttl time.Duration) error {

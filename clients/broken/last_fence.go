@@ -13,7 +13,7 @@ import (
 // client has that lock.
 var lastFence = clients.Lock{
 	Name:  "fenced-last-fence",
-	About: "fenced, which returns the token that it drew last, whatever lease it is asked of",
+	About: "fenced, which returns the token that it drew last for every lease",
 	Like:  []string{"fenced"},
 	New: func(env clients.Env) clients.Locker {
 		fenced, last := clients.NewFenced(env), int64(0)

@@ -29,9 +29,8 @@ var renewBatch = clients.Lock{
 	},
 }
 
-// renewSorted sorts the keys for such a script, whose replies are in that order, and takes them for those of the leases in the order in
-// which it acquired them. It needs a client that has two locks, the later one with the name that comes first, and loses one of them: it
-// counts the wrong one as lost.
+// renewSorted sorts the keys for its script, but reads the replies as if they were in the order in which it acquired the leases. It needs a
+// client that has two locks, the later one with the name that sorts first, and loses one of them: the lock counts the wrong lease as lost.
 var renewSorted = clients.Lock{
 	Name:  "watchdog-sorted",
 	About: "watchdog, which renews all leases by one script with sorted keys, and takes its replies to be in another order",

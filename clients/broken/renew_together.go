@@ -49,7 +49,7 @@ func eachOnce(leases []*parts.Renewed) {
 	}
 }
 
-// plan plans a renewal for a period from now, unless one is planned for before that. The caller holds mu.
+// plan schedules a renewal one period from now, unless one is already due by then. The caller holds mu.
 func (t *together) plan() {
 	t.leases = slices.DeleteFunc(t.leases, (*parts.Renewed).Over)
 	if len(t.leases) == 0 {

@@ -34,7 +34,7 @@ var extendSkipsOver = clients.Lock{
 	New:   skipping(clients.NewSingleExtend),
 }
 
-// skipping makes locks of others that do not release a lease that is over.
+// skipping makes a lock skip the release of a lease that is over.
 func skipping(lock clients.New) clients.New {
 	return func(env clients.Env) clients.Locker {
 		inner := lock(env)

@@ -13,7 +13,8 @@ import (
 	"lockstep/scenarios/script"
 )
 
-// A racer waits three seconds for the reply to its request. If the reply comes in time, it counts the lease from then, which is too long.
+// A racer waits three seconds for the reply to its request. If the reply comes in time, the racer counts the TTL from the reply, so its lease
+// is too long.
 type racer struct {
 	env      clients.Env
 	optimist bool // whether it assumes that the request was granted if there is no reply

@@ -55,7 +55,7 @@ func record(cache *clientCache, v Variant, s *script.Scenario, run script.Sectio
 	}
 	again, _, err := recordOnce(nil, v, s, run, build, seed)
 	if err != nil || inShort(Judge(s, r, again).Result) == inShort(second) {
-		return h, err // the order is not the reason: the run differs from itself
+		return h, err // the order is not the reason: the same order has had both results
 	}
 	if worse(first, second) {
 		timers.Meta.OtherOrder = inShort(first)
@@ -84,9 +84,9 @@ func recordOnce(cache *clientCache, v Variant, s *script.Scenario, run script.Se
 	return h, either, cmp.Or(err, left.err())
 }
 
-// worse reports whether the run with timers first counts, and not the one with messages first, which is far more likely. It counts if it violates
-// a property that the other one does not violate, or violates it although no assumption broke, where the other one has an excuse. A violation
-// without an excuse is never given up for one with an excuse.
+// worse reports whether the run with timers first counts instead of the one with messages first, which is far more likely. It must be UNSAFE,
+// unless the one with messages first is UNKNOWN, and it must have a violation that the other one lacks: of another property, or with another
+// assumption that broke. A violation for which no assumption broke is never given up for one that a broken assumption excuses.
 func worse(messages, timers checker.Result) bool {
 	if timers.Verdict != checker.Unsafe && messages.Verdict != checker.Inconclusive {
 		return false
