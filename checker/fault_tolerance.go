@@ -323,15 +323,12 @@ func (ix *index) misread(k facts.Life, client string) []facts.Stretch {
 func (ix *index) misled(needs []need) {
 	client := needs[0].client
 	var keys []facts.Life
-	unreleased := map[int][]int{} // for each event that set a key: the clock faults because of which the owner did not remove that key
 	for _, k := range ix.Lives {
 		if l := ix.Lease(k.Label); l != nil && l.Lock != needs[0].lock {
 			continue // a key of another lock does not matter
 		}
-		_, faults := ix.takenForOver(k)
-		if len(faults) > 0 || len(ix.misread(k, client)) > 0 {
+		if remained, _ := ix.takenForOver(k); len(remained) > 0 || len(ix.misread(k, client)) > 0 {
 			keys = append(keys, k)
-			unreleased[k.From] = faults
 		}
 	}
 	var still []need
@@ -347,7 +344,8 @@ func (ix *index) misled(needs []need) {
 		needs[n].broken = BoundedClockError
 		for _, k := range keys {
 			if ix.At(k.From) < needs[n].To && (k.To == len(ix.Events) || needs[n].From < ix.At(k.To)) {
-				needs[n].because = append(append(needs[n].because, unreleased[k.From]...), k.From, facts.Before(ix.ClockFaults[client], k.To), facts.Before(ix.ClockFaults[history.Client(k.Label)], k.From))
+				_, faults := ix.takenForOver(k)
+				needs[n].because = append(append(needs[n].because, faults...), k.From, facts.Before(ix.ClockFaults[client], k.To), facts.Before(ix.ClockFaults[history.Client(k.Label)], k.From))
 			}
 		}
 	}
@@ -417,9 +415,9 @@ func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []
 		}
 		left := hold.End - ix.At(in)
 		told := hold.ReturnEvent // when the lock last said when the lease ends
-		for i, e := range ix.Events[told:in] {
-			if e.Lease == k.Label && e.Process == hold.Client && e.Until != 0 {
-				told = hold.ReturnEvent + i
+		for i := told + 1; i < in; i++ {
+			if e := ix.Events[i]; e.Lease == k.Label && e.Process == hold.Client && e.Until != 0 {
+				told = i
 			}
 		}
 		gained := ix.Events[in].Wall - ix.Events[told].Wall

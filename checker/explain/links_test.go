@@ -143,7 +143,7 @@ func TestOperations(t *testing.T) {
 
 // A key without an end is mentioned even if the violation does not name a client that asked.
 func TestExplainKeyThatNobodyAskedFor(t *testing.T) {
-	h := handmade.History(t, "probe probe\n0 c1 invoke acquire\n0.003 n1 set c1#1 until=never\n0.004 c1 ok acquire c1#1 until=10\n1 c1 info exit\n12 probe invoke acquire\n22 probe fail acquire")
+	h := handmade.History(t, "probe probe\n0 c1 invoke acquire\n0.003 n1 set c1#1 until=never\n0.004 c1 ok acquire c1#1 until=10\n1 c1 info exit\n12 probe invoke acquire wall=-5\n22 probe fail acquire")
 	for _, events := range [][]int{{1}, {1, 4}} {
 		told := Story(facts.Of(h), checker.Violation{Property: checker.DeadlockFreedom, What: "nobody got it", Assumption: checker.BoundedClockError, Events: events})
 		const clock = "By the clock of c1, c1#1 was over at 10.000s. Its key on n1 has no expiry, and by the wall clock of probe the lease still lasted."

@@ -440,8 +440,8 @@ func (n *narrator) misread(l *facts.Lease, k facts.Life) {
 	asked := slices.IndexFunc(n.v.Events, func(i int) bool { return n.event(i).Op == history.Acquire })
 	believed := n.validity(l, over)
 	until := n.event(believed).Until
-	if asked < 0 || until == history.NoEnd {
-		return
+	if asked < 0 || until == history.NoEnd || n.event(n.v.Events[asked]).Wall >= n.event(l.ReturnEvent).Wall {
+		return // then it is not the asker whose clock was wrong
 	}
 	n.say(step, over, []int{k.From, believed, n.v.Events[asked]},
 		"By the clock of %s, %s was over at %s. Its key on %s has no expiry, and by the wall clock of %s the lease still lasted.",

@@ -54,15 +54,17 @@ func record(cache *clientCache, v Variant, s *script.Scenario, run script.Sectio
 		return h, nil
 	}
 	again, _, err := recordOnce(nil, v, s, run, build, seed)
-	if err != nil || inShort(Judge(s, r, again).Result) == inShort(second) {
-		return h, err // the order is not the reason: the same order has had both results
+	if err != nil {
+		return nil, err
 	}
+	counts, other := h, second
 	if worse(first, second) {
-		timers.Meta.OtherOrder = inShort(first)
-		return timers, nil
+		counts, other = timers, first
 	}
-	h.Meta.OtherOrder = inShort(second)
-	return h, nil
+	if inShort(Judge(s, r, again).Result) == inShort(first) { // otherwise the run differs from itself, whatever the order
+		counts.Meta.OtherOrder = inShort(other)
+	}
+	return counts, nil
 }
 
 // recordOnce plays a run once, in one order of messages and timers after a pause, and reports whether the other order was possible, too.
