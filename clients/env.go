@@ -179,7 +179,8 @@ type Locker interface {
 type Lease interface {
 	// Until is how long the holder may rely on the lease, by [Env.Clock]. The zero time means that the lock does not say.
 	Until() time.Time
-	// Release gives the lock back. The error wraps [ErrNotHeld] if the lock was certainly no longer ours; after any other error
+	// Release gives the lock back. It asks the nodes even if the lease is over by the client's clock: a key may last longer, because a clock was set
+	// back, or because the reply to an extension was lost. The error wraps [ErrNotHeld] if the lock was certainly no longer ours; after any other error
 	// the outcome is unknown, and Release can be called again to try again. It can also be called again after a success, as by a function that
 	// releases explicitly and by defer. Then it may fail, but must not hang or panic, and must not release another lease.
 	Release(ctx context.Context) error

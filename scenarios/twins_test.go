@@ -48,6 +48,7 @@ var twins = []twin{
 	{"clock-drift/redlock-extend/extended", "redlock-extend-first-drift", ""},
 	{"ttl-too-long/single-extend/extended", "single-extend-capped", ""},
 	{"two-ttls/watchdog/lost", "watchdog-batch", ""},
+	{"two-ttls/watchdog/lost", "watchdog-sorted", ""},
 	{"two-ttls/watchdog/newer", "watchdog-newest-period", ""},
 	{"two-ttls/single-extend/extended", "single-extend-adopts-ttl", ""},
 	{"two-ttls/redlock-extend/extended", "single-extend-adopts-ttl", ""},

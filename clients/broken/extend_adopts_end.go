@@ -16,15 +16,15 @@ var extendAdoptsEnd = clients.Lock{
 	About: "single-extend, which adopts the later end of an earlier extension without an answer when the next one succeeds",
 	Like:  []string{"single-extend"},
 	New: extendableOnOne(func(l *parts.Lease) extension {
-		var latest time.Time
+		var end time.Time
 		return func(ctx context.Context, start time.Time, ttl time.Duration) error {
 			until := start.Add(ttl)
-			latest = later(latest, until)
+			end = latest(end, until)
 			n, err := parts.ExtendOn(ctx, l.Env.Nodes[0], l.Name, l.Token, ttl)
 			if err := l.Extended(n != 0, err, until); err != nil {
 				return err
 			}
-			l.End, latest = latest, time.Time{}
+			l.End, end = end, time.Time{}
 			return nil
 		}
 	}),
@@ -37,16 +37,16 @@ var extendAdoptsEndOnMany = clients.Lock{
 	About: "redlock-extend, which adopts the later end of an earlier extension without enough answers when the next one succeeds",
 	Like:  []string{"redlock-extend"},
 	New: extendableOnMany(func(l *parts.RedlockLease) extension {
-		var latest time.Time
+		var end time.Time
 		return func(ctx context.Context, start time.Time, ttl time.Duration) error {
 			r := l.Redlock
 			until, _ := r.Validity(start, ttl)
-			latest = later(latest, until)
+			end = latest(end, until)
 			extended, gone := parts.Count(r.Ask(ctx, parts.Extend(l.Name, l.Token, ttl)))
 			_, left := r.Validity(start, ttl)
 			switch {
 			case extended >= r.Quorum() && left:
-				l.End, latest = latest, time.Time{}
+				l.End, end = end, time.Time{}
 				return nil
 			case len(r.Env.Nodes)-gone < r.Quorum():
 				return clients.ErrNotHeld
@@ -56,7 +56,8 @@ var extendAdoptsEndOnMany = clients.Lock{
 	}),
 }
 
-func later(a, b time.Time) time.Time {
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

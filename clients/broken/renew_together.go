@@ -69,7 +69,8 @@ func (t *together) plan() {
 func (t *together) once() {
 	t.mu.Lock()
 	t.timer = nil
-	leases := slices.DeleteFunc(slices.Clone(t.leases), (*parts.Renewed).Over)
+	t.leases = slices.DeleteFunc(t.leases, (*parts.Renewed).Over)
+	leases := slices.Clone(t.leases)
 	t.mu.Unlock()
 	if len(leases) > 0 {
 		t.renew(leases)

@@ -57,16 +57,16 @@ func Renewing(take func(ctx context.Context, env clients.Env, name, token string
 			change(l, ttl)
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.schedule()
+			l.schedule(l.Every)
 			return l, nil
 		})
 	}
 }
 
-// schedule schedules the next renewal. The caller holds mu.
-func (l *Renewed) schedule() {
+// schedule schedules the next renewal, unless others do that. The caller holds mu.
+func (l *Renewed) schedule(after time.Duration) {
 	if !l.Shared {
-		l.timer = l.Env.Clock.AfterFunc(l.Every, l.Once)
+		l.timer = l.Env.Clock.AfterFunc(after, l.Once)
 	}
 }
 
@@ -83,7 +83,7 @@ func (l *Renewed) Once() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if !l.over && l.ctx.Err() == nil && l.Env.Clock.Now().Before(l.End) {
-			l.schedule()
+			l.schedule(l.Every)
 		}
 		return
 	}
@@ -98,7 +98,7 @@ func (l *Renewed) Settle(start time.Time, ours bool, err error) {
 	switch {
 	case l.over || err != nil:
 		if !l.over && l.Persist && l.ctx.Err() == nil && l.Env.Clock.Now().Before(l.End) {
-			l.timer = l.Env.Clock.AfterFunc(l.TTL/10, l.Once)
+			l.schedule(l.TTL / 10)
 		} else {
 			l.over = true
 		}
@@ -115,7 +115,7 @@ func (l *Renewed) Settle(start time.Time, ours bool, err error) {
 	}
 	until, notify := start.Add(l.TTL), l.notify
 	l.End = until
-	l.schedule()
+	l.schedule(l.Every)
 	l.mu.Unlock()
 	if notify != nil {
 		notify(until)
