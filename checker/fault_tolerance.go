@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"lockstep/checker/facts"
@@ -17,10 +18,11 @@ import (
 //
 // The limit is half a TTL, but at least a second, because the delays of a lock between its tries do not scale with the TTL.
 //
-// A node is missing while it, or the replica that replaced it, is crashed, stopped or paused, or out of reach of that client. A
-// majority of nodes does not help either if it has keys that nobody could have removed, so that clients can only wait for them to
-// expire: see stands. If there is only one node, it is not missing while it is up and has such a key: it would refuse the client
-// even if it were in reach. Keys that a client could have removed, but did not, are no excuse.
+// A node is missing while it, or the replica that replaced it, is crashed, stopped or paused, out of reach of that client, or refuses
+// writes because it has too few replicas. A majority of nodes does not help either if it has keys that nobody could have removed, so
+// that clients can only wait for them to expire: see stands. If there is only one node, it is not missing while it is up and refuses
+// the client for one of these two reasons: then nothing that a lock does can help. Keys that a client could have removed, but did not,
+// are no excuse.
 //
 // The lock itself is at fault, because the faults were those that it should tolerate. There are two exceptions. A client believed that a
 // lease was valid although it was over, because the clocks of two clients disagree. Or the owner of a lease believed that it was over,
@@ -121,6 +123,7 @@ type dearth struct {
 	primary  map[string][]facts.Stretch // by server: when it accepted the writes of its group
 	down     map[string][]facts.Stretch // by server
 	occupied map[string][]facts.Stretch // by node: keys of this lock that nobody could have removed
+	refusing map[string][]facts.Stretch // by server
 	hindered map[facts.Direction][]facts.Stretch
 	astray   map[facts.Direction][]int // messages that were dropped, or took so long that the other end counts as out of reach
 }
@@ -128,7 +131,7 @@ type dearth struct {
 // newDearth makes the dearth of a lock from the view of a client, whose clock may mislead it about the end of a lease. If client
 // is empty, the view is that of a client with a right clock.
 func newDearth(ix *index, lock, client string) *dearth {
-	d := &dearth{ix: ix, lock: lock, primary: ix.primaries(), down: map[string][]facts.Stretch{}, occupied: map[string][]facts.Stretch{}, hindered: map[facts.Direction][]facts.Stretch{}, astray: map[facts.Direction][]int{}}
+	d := &dearth{ix: ix, lock: lock, primary: ix.primaries(), down: map[string][]facts.Stretch{}, occupied: map[string][]facts.Stretch{}, refusing: map[string][]facts.Stretch{}, hindered: map[facts.Direction][]facts.Stretch{}, astray: map[facts.Direction][]int{}}
 	for i, e := range ix.Events {
 		if e.Kind == history.Message && (e.Op == history.Drop || ix.OutOfReach(e.At-e.Departure())) {
 			link := facts.Direction{From: e.By, To: e.Process}
@@ -137,6 +140,7 @@ func newDearth(ix *index, lock, client string) *dearth {
 	}
 	for p := range ix.Groups {
 		d.down[p] = facts.Merge(append(ix.Stretches(ix.Outages[p]), ix.Stretches(ix.Pauses[p])...))
+		d.refusing[p] = ix.refusing(p)
 	}
 	for _, k := range ix.Lives {
 		if l := ix.Lease(k.Label); l != nil && l.Lock != lock {
@@ -159,6 +163,26 @@ func newDearth(ix *index, lock, client string) *dearth {
 		d.occupied[n] = facts.Merge(d.occupied[n])
 	}
 	return d
+}
+
+// refusing returns when a server refused writes because it had too few replicas: from a reply that says so until it answers the same command
+// otherwise. A fault, or the end of one, may change it: after that, only another such reply tells.
+func (ix *index) refusing(server string) (s []facts.Stretch) {
+	refuses := func(e history.Event) bool { return strings.HasPrefix(e.Value, "NOREPLICAS") }
+	for _, refusal := range ix.Events {
+		if refusal.Kind != history.Message || refusal.By != server || !refuses(refusal) {
+			continue
+		}
+		from, to := refusal.Departure(), never
+		for _, e := range ix.Events {
+			answer := e.Kind == history.Message && e.By == server && e.Word == refusal.Word && !refuses(e)
+			if (answer || e.Kind == history.Injected) && e.Departure() > from {
+				to = min(to, e.Departure())
+			}
+		}
+		s = append(s, facts.Stretch{From: from, To: to})
+	}
+	return facts.Merge(s)
 }
 
 // primaries returns when each server accepted the writes of its group.
@@ -486,7 +510,9 @@ func (d *dearth) needs(a ask) []need {
 	for _, n := range ix.Meta.Nodes {
 		missing[n] = d.missing(a.client, n)
 		if len(ix.Meta.Nodes) == 1 { // not while it is up and would refuse the client even if its messages arrived in time
-			missing[n] = facts.Without(missing[n], facts.Without(d.occupied[n], d.missing("", n)))
+			refuses := facts.Without(facts.Merge(slices.Concat(d.occupied[n], d.missing("", n))), d.allDown(n))
+			missing[n] = facts.Without(missing[n], refuses)
+			blocked = facts.Merge(append(blocked, refuses...))
 		}
 	}
 	instants := []time.Duration{a.From}
@@ -564,16 +590,28 @@ func (d *dearth) holds(lock string) []facts.Stretch {
 	return held
 }
 
-// missing returns when no copy of a node that accepts writes was up and in reach of a client. If client is empty, it returns when
-// none was up.
+// missing returns when no copy of a node that is to accept writes was up, did accept them, and was in reach of a client. If client is empty, it
+// returns when none was up and accepted them.
 func (d *dearth) missing(client, node string) []facts.Stretch {
-	var there []facts.Stretch
+	return d.whileAll(node, func(p string) []facts.Stretch {
+		return facts.Merge(slices.Concat(d.down[p], d.refusing[p], d.ix.Apart(client, p)))
+	})
+}
+
+// allDown returns when no copy of a node that is to accept writes was up.
+func (d *dearth) allDown(node string) []facts.Stretch {
+	return d.whileAll(node, func(p string) []facts.Stretch { return d.down[p] })
+}
+
+// whileAll returns when something was so for all copies of a node that were to accept writes, given when it was so for one.
+func (d *dearth) whileAll(node string, one func(server string) []facts.Stretch) []facts.Stretch {
+	var not []facts.Stretch
 	for p, group := range d.ix.Groups {
 		if group == node {
-			there = append(there, facts.Without(facts.Without(d.primary[p], d.down[p]), d.ix.Apart(client, p))...)
+			not = append(not, facts.Without(d.primary[p], one(p))...)
 		}
 	}
-	return facts.Without([]facts.Stretch{{From: 0, To: never}}, facts.Merge(there))
+	return facts.Without([]facts.Stretch{{From: 0, To: never}}, facts.Merge(not))
 }
 
 // outagesIn returns the faults that had lock nodes down in a stretch of time.

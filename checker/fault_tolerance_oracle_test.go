@@ -77,7 +77,8 @@ func heldAt(h *history.History, lock string, t time.Duration) bool {
 			from = l.Granted
 		}
 		for _, e := range h.Events {
-			if e.Op == history.Release && e.Kind != history.Invoke && e.Lease == l.Label {
+			released := e.Op == history.Release && e.Kind != history.Invoke
+			if (released || foundLost(e)) && e.Lease == l.Label {
 				to = min(to, e.At)
 			}
 		}
@@ -88,7 +89,12 @@ func heldAt(h *history.History, lock string, t time.Duration) bool {
 	return false
 }
 
-// letGoOracle returns when a release of a lease failed to remove its key although nothing separated the client from the server, nor
+// foundLost reports whether e is the outcome of an extension that found its lease lost.
+func foundLost(e history.Event) bool {
+	return e.Op == history.Extend && e.Kind == history.Fail && e.ID != 0 && 0 < e.Until && e.Until <= e.Clock
+}
+
+// letGoOracle returns when a release of a lease, or an extension that found it lost, left its key although nothing separated the client from the server, nor
 // was the request that set the key still on its way, late, when the release began.
 func letGoOracle(h *history.History, label, server string, set int) (time.Duration, bool) {
 	owner := history.Client(label)
@@ -99,7 +105,10 @@ func letGoOracle(h *history.History, label, server string, set int) (time.Durati
 		}
 	}
 	for i, in := range h.Events {
-		if in.Op != history.Release || in.Kind != history.Invoke || in.Lease != label {
+		gaveUp := in.Op == history.Release || in.Op == history.Extend && slices.ContainsFunc(h.Events, func(e history.Event) bool {
+			return e.Process == owner && e.ID == in.ID && foundLost(e)
+		})
+		if !gaveUp || in.Kind != history.Invoke || in.Lease != label {
 			continue
 		}
 		if late && i < set { // its request may have overtaken the one that set the key
@@ -112,7 +121,7 @@ func letGoOracle(h *history.History, label, server string, set int) (time.Durati
 			}
 			u := e.At
 			fine = fine && state(h, owner, u, history.Injected, "crash") == "" && !pausedAt(h, owner, u) && !apartAt(h, owner, server, u) && !downAt(h, server, u)
-			if e.Process == owner && e.ID == in.ID && e.Op == history.Release && e.Kind != history.Invoke {
+			if e.Process == owner && e.ID == in.ID && e.Op == in.Op && e.Kind != history.Invoke && e.ID != 0 {
 				if fine && !underWay(h, i, j, owner, server) && !underWay(h, i, j, server, owner) {
 					return u, true
 				}
@@ -327,7 +336,7 @@ func neededAt(h *history.History, client, lock string, t time.Duration) bool {
 		there, stands := false, false
 		for _, m := range members(h, node) {
 			leads := leadsAt(h, m, t)
-			there = there || leads && !downAt(h, m, t) && !apartAt(h, client, m, t)
+			there = there || leads && !downAt(h, m, t) && !apartAt(h, client, m, t) && !refusesAt(h, m, t)
 			stands = stands || leads && standsAt(h, lock, m, t)
 		}
 		switch {
@@ -338,6 +347,25 @@ func neededAt(h *history.History, client, lock string, t time.Duration) bool {
 		}
 	}
 	return gone <= 1 && gone+taken <= 1 // of three nodes
+}
+
+// refusesAt reports whether the last that is known of a server is that it refused a write because it had too few replicas.
+func refusesAt(h *history.History, server string, t time.Duration) bool {
+	refuses := func(e history.Event) bool { return strings.HasPrefix(e.Value, "NOREPLICAS") }
+	return slices.ContainsFunc(h.Events, func(refusal history.Event) bool {
+		if refusal.Kind != history.Message || refusal.By != server || !refuses(refusal) || refusal.Sent > t {
+			return false
+		}
+		return !slices.ContainsFunc(h.Events, func(e history.Event) bool {
+			switch {
+			case e.Kind == history.Message && e.By == server:
+				return e.Word == refusal.Word && !refuses(e) && refusal.Sent < e.Sent && e.Sent <= t
+			case e.Kind == history.Injected:
+				return refusal.Sent < e.At && e.At <= t
+			}
+			return false
+		})
+	})
 }
 
 // patience is half a TTL of a random history.

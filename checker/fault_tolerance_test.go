@@ -72,6 +72,13 @@ func TestFaultTolerance(t *testing.T) {
 	cases := []verdictCase{
 		{name: "half a TTL is not too long", story: five + tries("c1", 0, 5)},
 		{name: "all up, and nobody gets it", story: five + tries("c1", 0, 6), want: vain("c1", 0, 6, all)},
+		{name: "the only node refuses writes", story: "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n" + tries("c1", 1, 9)},
+		{name: "it refused writes, and then another client's as well", story: "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n3 r1 fault crash\n6 c2 deliver n1 sent=5.9 word=SET NOREPLICAS_x\n" + tries("c1", 1, 10)},
+		{name: "it refused writes, but no longer does", story: "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n3 c2 deliver n1 sent=2.9 word=SET\n" + tries("c1", 1, 9), want: vain("c1", 2.9, 9, "n1 was up and in reach")},
+		{name: "it answers another command", story: "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n3 c2 deliver n1 sent=2.9 word=GET\n" + tries("c1", 1, 9)},
+		{name: "it refused writes until its replica came back", story: "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n3 r1 fault restart\n" + tries("c1", 1, 9), want: vain("c1", 3, 9, "n1 was up and in reach")},
+		{name: "one of five refuses writes", story: five + "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n" + tries("c1", 1, 9), want: vain("c1", 1, 9, four)},
+		{name: "three of five refuse writes", story: five + "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n1 c1 deliver n2 sent=0.9 word=SET NOREPLICAS_x\n1 c1 deliver n4 sent=0.9 word=SET NOREPLICAS_x\n" + tries("c1", 1, 9)},
 		{name: "one long try", story: five + "0 c1 invoke acquire\n6 c1 fail acquire", want: vain("c1", 0, 6, all)},
 		{name: "a try that never ends", story: five + "0 c1 invoke acquire\n6 c2 info exit", want: vain("c1", 0, 6, all)},
 		{name: "a try that ends with a crash", story: five + "0 c1 invoke acquire\n3 c1 fault crash\n9 c2 info exit"},

@@ -260,7 +260,11 @@ func (w *world) message(client, node string) {
 		from, to = node, client
 	}
 	sent := max(w.now-time.Duration(w.pick(3))*time.Second, 0)
-	w.record(history.Event{Process: to, Kind: history.Message, Op: []string{history.Deliver, history.Late, history.Drop}[w.pick(3)], By: from, Sent: sent, Word: []string{"SET", "DEL"}[w.pick(2)]})
+	e := history.Event{Process: to, Kind: history.Message, Op: []string{history.Deliver, history.Late, history.Drop}[w.pick(3)], By: from, Sent: sent, Word: []string{"SET", "DEL"}[w.pick(2)]}
+	if from == node && w.pick(4) == 0 {
+		e.Value = "NOREPLICAS Not enough good replicas to write."
+	}
+	w.record(e)
 }
 
 // choose records that a fault hit its chosen message, or that held messages are released.
