@@ -41,7 +41,10 @@ func TestExplored(t *testing.T) {
 		draws.Seldom(t, 0, 4)
 		t.Run("single", func(t *testing.T) { scenarios.Explore(t, clients.NewSingle) })
 		if !testing.Short() {
-			t.Run("redlock", func(t *testing.T) { scenarios.Explore(t, clients.NewRedlock, scenarios.Like("redlock")) })
+			t.Run("redlock", func(t *testing.T) {
+				draws.Turn(t, 1, 2) // on the other day TestFindings takes long
+				scenarios.Explore(t, clients.NewRedlock, scenarios.Like("redlock"))
+			})
 		}
 		return
 	}
@@ -205,6 +208,9 @@ func TestExploreFinds(t *testing.T) {
 		{"leaks", "single", script.Crashing, []string{"the run did not end: goroutines left behind\n", "(explore_test.go:", "nemesis\n"}},
 	} {
 		t.Run(test.lock, func(t *testing.T) {
+			if i == 0 { // it takes a minute
+				draws.Turn(t, 2, 4)
+			}
 			draws.Seldom(t, uint64(i), 6)
 			t.Setenv(within, string(test.within))
 			out, failed := explored(t, t.TempDir(), test.lock, test.like)
@@ -314,19 +320,27 @@ func TestExploreExhausts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("explores a lock three times")
 	}
-	out, failed := explored(t, t.TempDir(), "from-reply", "single")
-	if !failed || !regexp.MustCompile(`one perturbation is enough\n +when n1 sets c1 pause c1 12s\n`).MatchString(out) {
-		t.Errorf("the perturbation was not found:\n%s", out)
-	}
-	// It looks before it asks, so that the same plan meets another of its commands than it meets of single.
-	out, failed = explored(t, t.TempDir(), "single-patient", "single")
-	if failed {
-		t.Errorf("a lock is accused that does what single does, at other moments:\n%s", out)
-	}
-	out, failed = explored(t, t.TempDir(), "fenced", "fenced", "-test.v")
-	if failed || !strings.Contains(out, "all plans with one perturbation, ") {
-		t.Errorf("a good lock:\n%s", out)
-	}
+	t.Run("a lock with a mistake", func(t *testing.T) {
+		draws.Turn(t, 0, 3)
+		out, failed := explored(t, t.TempDir(), "from-reply", "single")
+		if !failed || !regexp.MustCompile(`one perturbation is enough\n +when n1 sets c1 pause c1 12s\n`).MatchString(out) {
+			t.Errorf("the perturbation was not found:\n%s", out)
+		}
+	})
+	t.Run("a lock that looks before it asks", func(t *testing.T) { // so that the same plan meets another of its commands than it meets of single
+		draws.Turn(t, 1, 3)
+		out, failed := explored(t, t.TempDir(), "single-patient", "single")
+		if failed {
+			t.Errorf("a lock is accused that does what single does, at other moments:\n%s", out)
+		}
+	})
+	t.Run("a good lock", func(t *testing.T) {
+		draws.Turn(t, 2, 3)
+		out, failed := explored(t, t.TempDir(), "fenced", "fenced", "-test.v")
+		if failed || !strings.Contains(out, "all plans with one perturbation, ") {
+			t.Errorf("it fails:\n%s", out)
+		}
+	})
 }
 
 // What is perturbed may be the runs of a scenario file, without their faults. Those that are then the same are perturbed once.

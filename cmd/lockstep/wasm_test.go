@@ -47,9 +47,9 @@ func TestWebAssembly(t *testing.T) {
 	}
 	var names []string
 	for i, s := range stories { // a sweep is up to a hundred runs, and each run takes five times as long there
-		parts := uint64(2)
+		parts := uint64(4)
 		if len(s.Sweep) > 0 {
-			parts = 12
+			parts = 24
 		}
 		if draws.Due(uint64(i), parts) {
 			names = append(names, withoutGuests(s)...)
