@@ -141,6 +141,10 @@ func (ix *index) succession(a, b *facts.Lease) succession {
 			s.lost = append(s.lost, cause)
 		case op == history.Expire && missed && ix.Early(*key):
 			s.early = append(s.early, cause)
+		case op == history.Expire && voted && !missed:
+			if shorter := ix.forgotten(*key, taker); shorter >= 0 {
+				s.lost = append(s.lost, shorter)
+			}
 		case missed && ix.hastened(*key),
 			missed && op == history.Delete && ix.Events[cause].By == a.Client && ix.mistimed(cause, ix.At(cause)) >= 0:
 			s.early = append(s.early, cause)
@@ -382,6 +386,25 @@ func (ix *index) elsewhere(label string, taker facts.Life) *facts.Life {
 		key = l
 	}
 	return key
+}
+
+// forgotten returns the event because of which a key expired although a client had extended it for long enough to prevent taker: the node
+// came back from a crash with an earlier deadline, or a node was promoted that had not received the extension. It returns -1 if there is none.
+func (ix *index) forgotten(key, taker facts.Life) int {
+	if k := ix.elsewhere(key.Label, taker); k != nil && k.Due() > key.Due()+facts.Rounding && ix.At(taker.From) < k.Due() {
+		return ix.promoted(taker)
+	}
+	extended := ix.Dues[key.From]
+	for i := key.From + 1; i < key.To; i++ {
+		switch e := ix.Events[i]; {
+		case e.Op != history.Retime || e.Process != key.Node || e.Key != key.Key:
+		case e.By != "":
+			extended = ix.Dues[i]
+		case ix.Dues[i] < extended-facts.Rounding && ix.At(taker.From) < extended:
+			return i
+		}
+	}
+	return -1
 }
 
 // promoted returns the promotion after which taker could be set although another key existed elsewhere; the setting itself if no

@@ -198,6 +198,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	if w.lease != nil {
 		if w.of == w.lock {
 			before.end()
+			before.watch = nil
 			w.older = append(w.older, before)
 		} else { // the client goes on to hold the lock of the other name
 			w.others = append(w.others, before)

@@ -66,6 +66,9 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 	if n.unrenewed(first, expired) {
 		manner = ", since no renewal had come in time"
 	}
+	for _, k := range expired {
+		n.forgotExtension(k)
+	}
 	n.expiry(expired, manner)
 	n.neverRenewed(first, expired)
 	moved()
@@ -123,6 +126,21 @@ func (n *narrator) unrenewed(l *facts.Lease, expired []facts.Life) (told bool) {
 		told = told || len(faults) > 0
 	}
 	return told
+}
+
+// forgotExtension tells of a restart after which a key had an earlier deadline than before.
+func (n *narrator) forgotExtension(k facts.Life) {
+	due := n.f.Dues[k.From]
+	for i := k.From + 1; i < k.To; i++ {
+		e := n.event(i)
+		if e.Op != history.Retime || e.Process != k.Node || e.Key != k.Key {
+			continue
+		}
+		if e.By == "" && n.f.Dues[i] < due-facts.Rounding {
+			n.lost("the last extension of "+k.Label, k.Node, k.From, i)
+		}
+		due = n.f.Dues[i]
+	}
 }
 
 // neverRenewed says that nothing renewed a lease until its keys expired, though its lock renews leases by itself, if the clock of its client is to

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lockstep/checker/facts"
 	"lockstep/sim/history"
@@ -68,7 +69,11 @@ func (n *narrator) takeover(first *facts.Lease, k facts.Life) {
 		n.say(step, promoted, nil, "At %s %s was promoted.", n.time(promoted), k.Node)
 		return
 	}
-	n.say(step, promoted, evidence, "At %s %s took the place of %s.", n.time(promoted), k.Node, primary)
+	missed := ""
+	if last := func(keys []facts.Life) time.Duration { return keys[len(keys)-1].Due() }; len(had) > 0 && len(copies) > 0 && last(had) > last(copies)+facts.Rounding {
+		missed = fmt.Sprintf("; the last extension of %s had never reached %s", first.Label, k.Node)
+	}
+	n.say(step, promoted, evidence, "At %s %s took the place of %s%s.", n.time(promoted), k.Node, primary, missed)
 	n.cause = append(n.cause, promoted)
 }
 
