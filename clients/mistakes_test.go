@@ -722,6 +722,35 @@ var harms = map[string]harm{
 		})
 		s.client("c2", func(c *client) { done(c.at(6, build(c.env), 3*time.Second) != nil) })
 	}},
+	"watchdog-oldest-period": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			l.Acquire(c.ctx, "other", 30*time.Second)
+			c.at(1, l, 3*time.Second)
+			c.Until(8 * time.Second)
+		})
+		s.client("c2", func(c *client) { done(c.at(6, build(c.env), 3*time.Second) != nil) })
+	}},
+	"watchdog-error-ends-all": {faults: []string{"on reply EVALSHA n1->c1 reset"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			c.at(0, l, 3*time.Second)
+			l.Acquire(c.ctx, "other", 3*time.Second)
+			c.Until(8 * time.Second)
+			done(c.env.Nodes[0].Exists(c.ctx, "other").Val() == 0)
+		})
+	}},
+	"watchdog-timer-by-name": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			first := c.at(0, l, 3*time.Second)
+			first.Release(c.ctx)
+			c.at(1, l, 3*time.Second)
+			first.Release(c.ctx)
+			c.Until(8 * time.Second)
+			done(c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 0)
+		})
+	}},
 	"watchdog-asks-restart": {play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {
 			c.env.Nodes[0].Set(c.ctx, "other", "another's", 0)

@@ -188,6 +188,9 @@ func added() []clients.Lock {
 		closedByRelease,
 		threeVotes,
 		driftSeconds,
+		oldestPeriod,
+		errorEndsAll,
+		timerByName,
 	}
 }
 
