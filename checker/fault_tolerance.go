@@ -266,7 +266,8 @@ func (d *dearth) stands(k facts.Life) facts.Stretch {
 
 // forfeited returns when a key without an end stops being an excuse because its lease has ended: a lock with such ends, for
 // example one that compares timestamps, has to let others take over then. It returns never if the key has an end, or the lease
-// has none. Clocks may be a little slow, as in [facts.Life.Overdue].
+// has none. Clocks may be a little slow, as in [facts.Life.Overdue]. What the node heard from the client while that held the lease may have been an
+// extension that changed an end in the value, and that end may be a time by the clock of the node.
 func (ix *index) forfeited(k facts.Life) time.Duration {
 	holds := ix.HoldsOf[k.Label]
 	if k.Promise != history.NoEnd || len(holds) == 0 {
@@ -279,7 +280,18 @@ func (ix *index) forfeited(k facts.Life) time.Duration {
 		}
 		end = max(end, ix.Holds[n].End)
 	}
-	return facts.Later(end, ix.Meta.TTL/100+10*time.Millisecond)
+	var back time.Duration // by how much the clock of the node was set back
+	for _, e := range ix.Events[k.From:min(k.To+1, len(ix.Events))] {
+		switch {
+		case e.Process == k.Node && e.Kind == history.State:
+			back = max(back, ix.Events[k.From].Wall-e.Wall)
+		case e.Op == history.Deliver && e.Process == k.Node && e.By == history.Client(k.Label):
+			if h := ix.HoldAt(k.Label, e.Departure()); h != nil && h.From <= e.Departure() && e.Departure() <= h.End {
+				end = max(end, facts.Later(e.At, ix.LongestTTL(k.Label)))
+			}
+		}
+	}
+	return facts.Later(end, back+ix.Meta.TTL/100+10*time.Millisecond)
 }
 
 // outlasting returns when a key stops being an excuse because it was set for longer than the client asked for: when the lease has ended, and the

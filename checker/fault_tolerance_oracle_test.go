@@ -229,7 +229,7 @@ func standsAt(h *history.History, lock, server string, t time.Duration) bool {
 		}
 		back, given := letGoOracle(h, set.Lease, server, i)
 		switch {
-		case handed && t >= forfeitOracle(h, set.Lease, promise):
+		case handed && t >= forfeitOracle(h, set.Lease, server, i, promise):
 		case handed && promise != history.NoEnd && !postdatedOracle(h, set.Lease, timed, promise) && promise > 2*askedOracle(h, set.Lease)+time.Second && t >= max(heardOracle(h, set, timed, end)+askedOracle(h, set.Lease), endOracle(h, set.Lease)):
 		case handed && (!given || t < back || hindered <= back):
 			return true
@@ -251,7 +251,7 @@ func requestOracle(h *history.History, set int) (word string) {
 }
 
 // forfeitOracle returns from when on a key no longer excuses the lock: it has no end, but its lease had one.
-func forfeitOracle(h *history.History, label string, promise time.Duration) time.Duration {
+func forfeitOracle(h *history.History, label, server string, set int, promise time.Duration) time.Duration {
 	var end time.Duration
 	for _, l := range facts.Of(h).Holds {
 		if l.Label == label {
@@ -259,6 +259,17 @@ func forfeitOracle(h *history.History, label string, promise time.Duration) time
 				return history.NoEnd
 			}
 			end = max(end, l.End)
+		}
+	}
+	for _, e := range h.Events[set:] { // until its key ends: it may be an extension
+		if e.Process == server && e.Kind == history.State && slices.Contains([]string{history.Over, history.Delete, history.Expire, history.Lose}, e.Op) && e.Owner == label {
+			break
+		}
+		heard := e.Kind == history.Message && e.Op == history.Deliver && e.Process == server && e.By == history.Client(label)
+		for _, l := range facts.Of(h).Holds {
+			if heard && l.Label == label && l.From <= e.Sent && e.Sent <= l.End {
+				end = max(end, e.At+askedOracle(h, label))
+			}
 		}
 	}
 	return end + h.Meta.TTL/100 + 10*time.Millisecond

@@ -72,6 +72,9 @@ func TestFaultTolerance(t *testing.T) {
 	cases := []verdictCase{
 		{name: "half a TTL is not too long", story: five + tries("c1", 0, 5)},
 		{name: "all up, and nobody gets it", story: five + tries("c1", 0, 6), want: vain("c1", 0, 6, all)},
+		{name: "a key without an end, whose owner crashed", story: endless + "0.2 c1 ok acquire c1#1 until=10\n7 c1 fault crash\n" + tries("c2", 10, 16), want: vain("c2", 10.11, 16, "n1 was up and in reach")},
+		{name: "a key without an end, whose owner crashed right after an extension", story: endless + "0.2 c1 ok acquire c1#1 until=10\n7 c1 invoke extend c1#1\n7.1 n1 deliver c1 sent=7.05\n7.1 c1 fault crash\n" + tries("c2", 10, 17)},
+		{name: "and long after that", story: endless + "0.2 c1 ok acquire c1#1 until=10\n7 c1 invoke extend c1#1\n7.1 n1 deliver c1 sent=7.05\n7.1 c1 fault crash\n" + tries("c2", 10, 23), want: vain("c2", 17.21, 23, "n1 was up and in reach")},
 		{name: "the only node refuses writes", story: "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n" + tries("c1", 1, 9)},
 		{name: "it refused writes, and then another client's as well", story: "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n3 r1 fault crash\n6 c2 deliver n1 sent=5.9 word=SET NOREPLICAS_x\n" + tries("c1", 1, 10)},
 		{name: "it refused writes, but no longer does", story: "1 c1 deliver n1 sent=0.9 word=SET NOREPLICAS_x\n3 c2 deliver n1 sent=2.9 word=SET\n" + tries("c1", 1, 9), want: vain("c1", 2.9, 9, "n1 was up and in reach")},
