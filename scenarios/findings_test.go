@@ -133,7 +133,7 @@ func TestFindings(t *testing.T) {
 		t.Skip("plays every run with every library")
 	}
 	if !*rewrite {
-		draws.Turn(t, 0, 2) // on the other day TestMatrixPage plays the same runs
+		draws.Turn(t, 0, 4) // TestMatrixPage, on another day, plays the same runs
 	}
 	cases := everyLibraryRun(t)
 	findings := findings(t)

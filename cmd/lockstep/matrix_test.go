@@ -85,7 +85,7 @@ func TestMatrixPage(t *testing.T) {
 		t.Skip("plays every run with every library")
 	}
 	if !*rewriteReadme {
-		draws.Turn(t, 1, 2) // on the other day TestFindings plays the same runs
+		draws.Turn(t, 1, 4) // TestFindings, on another day, plays the same runs
 	}
 	const file = "../../docs/matrix.md"
 	k := known{locks: clients.Locks(), libraries: libraries.Locks()}
