@@ -145,6 +145,8 @@ func (ix *index) succession(a, b *facts.Lease) succession {
 			if shorter := ix.forgotten(*key, taker); shorter >= 0 {
 				s.lost = append(s.lost, shorter)
 			}
+		case op == history.Over && voted && ix.outdated(*key, taker.From) >= 0:
+			s.lost = append(s.lost, ix.outdated(*key, taker.From))
 		case missed && ix.hastened(*key),
 			missed && op == history.Delete && ix.Events[cause].By == a.Client && ix.mistimed(cause, ix.At(cause)) >= 0:
 			s.early = append(s.early, cause)
@@ -403,6 +405,24 @@ func (ix *index) forgotten(key, taker facts.Life) int {
 		case ix.Dues[i] < extended-facts.Rounding && ix.At(taker.From) < extended:
 			return i
 		}
+	}
+	return -1
+}
+
+// outdated returns the promotion after which another client found a key without an end on a node that had not received an extension of its lease:
+// the end of that lease was in the value, and the link from the primary did not work when the client was told that the lease is extended. It
+// returns -1 if there is none.
+func (ix *index) outdated(key facts.Life, taken int) int {
+	if key.Promise != history.NoEnd || !ix.Servers[ix.Events[key.From].By] {
+		return -1
+	}
+	promoted := facts.Before(ix.Promotions[key.Group], taken)
+	extended := facts.Before(ix.Extensions[key.Label], promoted)
+	if promoted < 0 || extended < key.From || ix.Events[extended].Until <= ix.Events[extended].Clock {
+		return -1
+	}
+	if facts.Covers(ix.Apart(ix.Events[key.From].By, key.Node), ix.At(extended)) {
+		return promoted
 	}
 	return -1
 }

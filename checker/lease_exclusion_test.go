@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -616,6 +617,45 @@ func TestLeaseExclusionBlame(t *testing.T) {
 		{name: "no overlap after a drift", story: c1 + "3 c1 fault drift ppm=-900000\n3.5 c1 info exit clock=3.05" + c2},
 		{name: "nobody came", story: c1 + "3 n3 lose c1#1"},
 	})
+}
+
+// A node forgets an extension, and not the key: a promoted replica never received it, or the primary had not yet synchronized it to its disk.
+func TestLeaseExclusionExtensionForgotten(t *testing.T) {
+	const (
+		extended = "5 c1 invoke extend c1#1\n5.1 n1 retime c1#1 until=15.1 by=c1\n5.2 c1 ok extend c1#1 until=15\n"
+		c1       = "replica r1\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=10.1\n0.1 r1 set c1#1 by=n1 until=10.1\n0.2 c1 ok acquire c1#1 until=10\n"
+		dated    = "replica r1\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.1 r1 set c1#1 by=n1 until=never\n0.2 c1 ok acquire c1#1 until=10\n"
+		told     = "5 c1 invoke extend c1#1\n5.2 c1 ok extend c1#1 until=15\n" // the end is in the value
+		overlap  = "c2 held c2#1 from 11.200s to 21.000s, while c1 held c1#1 from 0.200s to 15.000s"
+	)
+	c2 := func(server, op string) string {
+		return "11 c2 invoke acquire\n11.1 " + server + " " + op + " until=21.1 by=c2\n11.2 c2 ok acquire c2#1 until=21"
+	}
+	stories := []verdictCase{
+		{name: "the replica", story: c1 + extended + "6 r1 promote\n10.1 r1 expire c1#1\n" + c2("r1", "set c2#1"), want: []string{overlap + " [durable nodes]"}},
+		{name: "the replica, and the primary had not extended it either", story: c1 + told + "6 r1 promote\n10.1 r1 expire c1#1\n" + c2("r1", "set c2#1"), want: []string{overlap + " [none]"}},
+		{name: "the disk", story: c1 + extended + "6 n1 retime c1#1 until=10.1 by=nobody\n10.1 n1 expire c1#1\n" + c2("n1", "set c2#1"), want: []string{overlap + " [durable nodes]"}},
+		{name: "a client", story: c1 + extended + "6 n1 retime c1#1 until=10.1 by=c3\n10.1 n1 expire c1#1\n" + c2("n1", "set c2#1"), want: []string{overlap + " [none]"}},
+		{name: "a date in the value", story: dated + "4 n1-r1 fault cut cut_n1-r1\n" + told + "6 r1 promote\n" + c2("r1", "over c2#1 was=c1#1"), want: []string{overlap + " [durable nodes]"}},
+		{name: "a date in the value, and the link worked", story: dated + told + "6 r1 promote\n" + c2("r1", "over c2#1 was=c1#1"), want: []string{overlap + " [none]"}},
+		{name: "a date in the value, and the primary lives", story: dated + "4 n1-r1 fault cut cut_n1-r1\n" + told + c2("n1", "over c2#1 was=c1#1"), want: []string{overlap + " [none]"}},
+	}
+	good := slices.Clone(stories)
+	for i := range good {
+		good[i].name += ", and c1 has gone"
+		good[i].story = strings.Replace(good[i].story, "11 c2", "10.5 c1 info exit\n11 c2", 1)
+		good[i].want = nil
+	}
+	testProperty(t, LeaseExclusion, slices.Concat(stories, good))
+	for i := range stories {
+		stories[i].want = nil
+	}
+	stories[3].want = []string{"c3 re-timed the key of c1#1 on n1 at 6.000s [none]"}
+	stories[5].want = []string{"c2 overwrote the key of c1#1 on r1 at 11.100s [none]"}
+	stories[6].want = []string{"c2 overwrote the key of c1#1 on n1 at 11.100s [none]"}
+	stories = append(stories, verdictCase{name: "a date in the value, before the promotion", story: dated + "4 n1-r1 fault cut cut_n1-r1\n" + told + c2("n1", "over c2#1 was=c1#1") + "\n12 r1 promote",
+		want: []string{"c2 overwrote the key of c1#1 on n1 at 11.100s [none]"}})
+	testProperty(t, OwnerOnly, stories)
 }
 
 func TestLeaseExclusionFailover(t *testing.T) {
