@@ -282,10 +282,11 @@ func (ix *index) forfeited(k facts.Life) time.Duration {
 	}
 	var back time.Duration // by how much the clock of the node was set back
 	for _, e := range ix.Events[k.From:min(k.To+1, len(ix.Events))] {
-		switch {
-		case e.Process == k.Node && e.Kind == history.State:
-			back = max(back, ix.Events[k.From].Wall-e.Wall)
-		case e.Op == history.Deliver && e.Process == k.Node && e.By == history.Client(k.Label):
+		if e.Process != k.Node {
+			continue
+		}
+		back = max(back, ix.Events[k.From].Wall-e.Wall)
+		if e.Op == history.Deliver && e.By == history.Client(k.Label) {
 			if h := ix.HoldAt(k.Label, e.Departure()); h != nil && h.From <= e.Departure() && e.Departure() <= h.End {
 				end = max(end, facts.Later(e.At, ix.LongestTTL(k.Label)))
 			}

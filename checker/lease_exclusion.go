@@ -145,8 +145,8 @@ func (ix *index) succession(a, b *facts.Lease) succession {
 			if shorter := ix.forgotten(*key, taker); shorter >= 0 {
 				s.lost = append(s.lost, shorter)
 			}
-		case op == history.Over && voted && ix.outdated(*key, taker.From) >= 0:
-			s.lost = append(s.lost, ix.outdated(*key, taker.From))
+		case op == history.Over && voted && ix.MissedExtension(*key, taker.From) >= 0:
+			s.lost = append(s.lost, ix.MissedExtension(*key, taker.From))
 		case missed && ix.hastened(*key),
 			missed && op == history.Delete && ix.Events[cause].By == a.Client && ix.mistimed(cause, ix.At(cause)) >= 0:
 			s.early = append(s.early, cause)
@@ -390,39 +390,14 @@ func (ix *index) elsewhere(label string, taker facts.Life) *facts.Life {
 	return key
 }
 
-// forgotten returns the event because of which a key expired although a client had extended it for long enough to prevent taker: the node
-// came back from a crash with an earlier deadline, or a node was promoted that had not received the extension. It returns -1 if there is none.
+// forgotten returns the event because of which a key expired although an extension of it would have prevented taker: the node forgot the
+// extension in a crash, or a node was promoted that had not received it. It returns -1 if there is none.
 func (ix *index) forgotten(key, taker facts.Life) int {
-	if k := ix.elsewhere(key.Label, taker); k != nil && k.Due() > key.Due()+facts.Rounding && ix.At(taker.From) < k.Due() {
+	if k := ix.elsewhere(key.Label, taker); k != nil && k.Due()-facts.Rounding > key.Due() && ix.At(taker.From) < k.Due() {
 		return ix.promoted(taker)
 	}
-	extended := ix.Dues[key.From]
-	for i := key.From + 1; i < key.To; i++ {
-		switch e := ix.Events[i]; {
-		case e.Op != history.Retime || e.Process != key.Node || e.Key != key.Key:
-		case e.By != "":
-			extended = ix.Dues[i]
-		case ix.Dues[i] < extended-facts.Rounding && ix.At(taker.From) < extended:
-			return i
-		}
-	}
-	return -1
-}
-
-// outdated returns the promotion after which another client found a key without an end on a node that had not received an extension of its lease:
-// the end of that lease was in the value, and the link from the primary did not work when the client was told that the lease is extended. It
-// returns -1 if there is none.
-func (ix *index) outdated(key facts.Life, taken int) int {
-	if key.Promise != history.NoEnd || !ix.Servers[ix.Events[key.From].By] {
-		return -1
-	}
-	promoted := facts.Before(ix.Promotions[key.Group], taken)
-	extended := facts.Before(ix.Extensions[key.Label], promoted)
-	if promoted < 0 || extended < key.From || ix.Events[extended].Until <= ix.Events[extended].Clock {
-		return -1
-	}
-	if facts.Covers(ix.Apart(ix.Events[key.From].By, key.Node), ix.At(extended)) {
-		return promoted
+	if event, due := ix.Forgot(key); ix.At(taker.From) < due {
+		return event
 	}
 	return -1
 }

@@ -639,6 +639,7 @@ func TestLeaseExclusionExtensionForgotten(t *testing.T) {
 		{name: "a date in the value", story: dated + "4 n1-r1 fault cut cut_n1-r1\n" + told + "6 r1 promote\n" + c2("r1", "over c2#1 was=c1#1"), want: []string{overlap + " [durable nodes]"}},
 		{name: "a date in the value, and the link worked", story: dated + told + "6 r1 promote\n" + c2("r1", "over c2#1 was=c1#1"), want: []string{overlap + " [none]"}},
 		{name: "a date in the value, and the primary lives", story: dated + "4 n1-r1 fault cut cut_n1-r1\n" + told + c2("n1", "over c2#1 was=c1#1"), want: []string{overlap + " [none]"}},
+		{name: "the disk, and then a client", story: c1 + extended + "6 n1 retime c1#1 until=10.1 by=nobody\n7 n1 retime c1#1 until=10.5 by=c3\n10.5 n1 expire c1#1\n" + c2("n1", "set c2#1"), want: []string{overlap + " [none]"}},
 	}
 	good := slices.Clone(stories)
 	for i := range good {
@@ -646,13 +647,27 @@ func TestLeaseExclusionExtensionForgotten(t *testing.T) {
 		good[i].story = strings.Replace(good[i].story, "11 c2", "10.5 c1 info exit\n11 c2", 1)
 		good[i].want = nil
 	}
-	testProperty(t, LeaseExclusion, slices.Concat(stories, good))
+	forgot := c1 + strings.Replace(extended, "c1#1 until=15\n", "c1#1 until=20\n", 1)
+	late := strings.NewReplacer("11", "16", "21", "26").Replace
+	none := []string{"c2 held c2#1 from 16.200s to 26.000s, while c1 held c1#1 from 0.200s to 20.000s [none]"}
+	others := []verdictCase{
+		{name: "the replica, but the key would have ended anyway", story: forgot + "6 r1 promote\n10.1 r1 expire c1#1\n" + late(c2("r1", "set c2#1")), want: none},
+		{name: "the disk, but the key would have ended anyway", story: forgot + "6 n1 retime c1#1 until=10.1 by=nobody\n10.1 n1 expire c1#1\n" + late(c2("n1", "set c2#1")), want: none},
+		{name: "the disk, by less than deadlines are rounded", story: forgot + "6 n1 retime c1#1 until=15.0991 by=nobody\n15 c2 invoke acquire\n15.0991 n1 expire c1#1\n15.0995 n1 set c2#1 until=25.1\n15.2 c2 ok acquire c2#1 until=25",
+			want: []string{"c2 held c2#1 from 15.200s to 25.000s, while c1 held c1#1 from 0.200s to 20.000s [none]"}},
+		{name: "the replica, but its copy had an end", story: c1 + "4 n1-r1 fault cut cut_n1-r1\n" + extended + "6 r1 promote\n8 c2 invoke acquire\n8.1 r1 over c2#1 was=c1#1 until=18.1 by=c2\n8.2 c2 ok acquire c2#1 until=18",
+			want: []string{"c2 held c2#1 from 8.200s to 18.000s, while c1 held c1#1 from 0.200s to 15.000s [none]"}},
+		{name: "a date in the value, and the copy came after the extension", story: strings.Replace(dated, "0.1 r1 set c1#1 by=n1 until=never\n", "", 1) + "4 n1-r1 fault cut cut_n1-r1\n" + told + "5.3 r1 set c1#1 by=n1 until=never\n6 r1 promote\n" + c2("r1", "over c2#1 was=c1#1"),
+			want: []string{overlap + " [none]"}},
+	}
+	testProperty(t, LeaseExclusion, slices.Concat(stories, good, others))
 	for i := range stories {
 		stories[i].want = nil
 	}
 	stories[3].want = []string{"c3 re-timed the key of c1#1 on n1 at 6.000s [none]"}
 	stories[5].want = []string{"c2 overwrote the key of c1#1 on r1 at 11.100s [none]"}
 	stories[6].want = []string{"c2 overwrote the key of c1#1 on n1 at 11.100s [none]"}
+	stories[7].want = []string{"c3 re-timed the key of c1#1 on n1 at 7.000s [none]"}
 	stories = append(stories, verdictCase{name: "a date in the value, before the promotion", story: dated + "4 n1-r1 fault cut cut_n1-r1\n" + told + c2("n1", "over c2#1 was=c1#1") + "\n12 r1 promote",
 		want: []string{"c2 overwrote the key of c1#1 on n1 at 11.100s [none]"}})
 	testProperty(t, OwnerOnly, stories)

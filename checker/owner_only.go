@@ -41,8 +41,8 @@ func ownerOnly(ix *index) []Violation {
 			if k.To == i && ix.hastenedByNode(*k) {
 				continue // the command asked the node for the time, by which the lease was over
 			}
-			if k.To == i && ix.outdated(*k, i) >= 0 {
-				continue // the node had forgotten an extension, so that the lease was over by the value that it had
+			if k.To == i && ix.MissedExtension(*k, i) >= 0 {
+				continue // by the value that the node had, the lease was over
 			}
 			if k.To == i {
 				if fault = ix.hastenedByClients(*k); fault >= 0 {

@@ -369,6 +369,126 @@ func TestExplain(t *testing.T) {
 			From 3.006s on both c1 and c2 held the lock, until c2 began to release c2#1 at 4.000s; c1 asked for the release of c1#1 at 5.000s, which failed.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
+		{name: "a power loss after an extension", property: checker.LeaseExclusion, broken: checker.DurableNodes, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10
+			0.006   c1 ok acquire c1#1 until=10
+			5       c1 invoke extend c1#1
+			5.004   n1 retime c1#1 until=15 by=c1
+			5.006   c1 ok extend c1#1 until=15
+			5.1     n1 fault crash crash_n1
+			6       n1 fault restart restart_n1
+			6       n1 retime c1#1 until=10 by=nobody
+			10      n1 expire c1#1
+			11      c2 invoke acquire
+			11.004  n1 set c2#1 until=21
+			11.006  c2 ok acquire c2#1 until=21
+			12      c2 info exit
+			13      c1 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			c1 extended c1#1 at 5.006s, until 15.000s by its own clock.
+			n1 crashed at 5.100s and came back at 6.000s without the last extension of c1#1.
+			The key of c1#1 expired on n1 at 10.000s.
+			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
+			c1 did not know this: by its own clock c1#1 was valid until 15.000s.
+			From 11.006s on both c1 and c2 held the lock, until c2 exited at 12.000s; c1 exited at 13.000s.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
+
+		{name: "a failover after an extension", property: checker.LeaseExclusion, change: replicas, broken: checker.DurableNodes, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10
+			0.005   r1 set c1#1 by=n1 until=10
+			0.006   c1 ok acquire c1#1 until=10
+			4       n1-r1 fault cut cut_n1-r1
+			5       c1 invoke extend c1#1
+			5.004   n1 retime c1#1 until=15 by=c1
+			5.006   c1 ok extend c1#1 until=15
+			6       r1 promote
+			10      r1 expire c1#1
+			11      c2 invoke acquire
+			11.004  r1 set c2#1 until=21
+			11.006  c2 ok acquire c2#1 until=21
+			12      c2 info exit
+			13      c1 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			From 4.000s on messages between n1 and r1 did not get through.
+			c1 extended c1#1 at 5.006s, until 15.000s by its own clock.
+			At 6.000s r1 took the place of n1; the last extension of c1#1 had never reached r1.
+			The key of c1#1 expired on r1 at 10.000s.
+			c2 was granted c2#1 on r1 at 11.004s, valid until 21.000s by its own clock.
+			c1 did not know this: by its own clock c1#1 was valid until 15.000s.
+			From 11.006s on both c1 and c2 held the lock, until c2 exited at 12.000s; c1 exited at 13.000s.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
+
+		{name: "a failover after an extension of a time in the value", property: checker.LeaseExclusion, change: replicas, broken: checker.DurableNodes, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=never
+			0.005   r1 set c1#1 by=n1 until=never
+			0.006   c1 ok acquire c1#1 until=10
+			4       n1-r1 fault cut cut_n1-r1
+			5       c1 invoke extend c1#1
+			5.006   c1 ok extend c1#1 until=15
+			6       r1 promote
+			11      c2 invoke acquire
+			11.004  r1 over c2#1 was=c1#1 by=c2 until=never
+			11.006  c2 ok acquire c2#1 until=21
+			12      c2 info exit
+			13      c1 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			From 4.000s on messages between n1 and r1 did not get through.
+			c1 extended c1#1 at 5.006s, until 15.000s by its own clock.
+			At 6.000s r1 took the place of n1; the last extension of c1#1 had never reached r1.
+			c2 found the key of c1#1 on r1, and overwrote it at 11.004s, though that lease lasted until 15.000s by its owner's clock.
+			c2 was granted c2#1 on r1 at 11.004s, valid until 21.000s by its own clock.
+			c1 did not know this: by its own clock c1#1 was valid until 15.000s.
+			From 11.006s on both c1 and c2 held the lock, until c2 exited at 12.000s; c1 exited at 13.000s.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
+
+		{name: "a failover without an extension", property: checker.LeaseExclusion, change: replicas, broken: checker.None, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=never
+			0.005   r1 set c1#1 by=n1 until=never
+			0.006   c1 ok acquire c1#1 until=never
+			6       r1 promote
+			11      c2 invoke acquire
+			11.004  r1 over c2#1 was=c1#1 by=c2 until=never
+			11.006  c2 ok acquire c2#1 until=21
+			12      c2 info exit
+			13      c1 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, with no end.
+			At 6.000s r1 took the place of n1.
+			c2 found the key of c1#1 on r1, and overwrote it at 11.004s.
+			c2 was granted c2#1 on r1 at 11.004s, valid until 21.000s by its own clock.
+			c1 did not know this: c1#1 has no end.
+			From 11.006s on both c1 and c2 held the lock, until c2 exited at 12.000s; c1 exited at 13.000s.
+			No broken assumption explains this: the lock itself is at fault.`},
+
+		{name: "an extension that changes the token", property: checker.LeaseExclusion, broken: checker.DurableNodes, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10
+			0.006   c1 ok acquire c1#1 until=10
+			5       c1 invoke extend c1#1
+			5.004   n1 over c1#2 was=c1#1 by=c1 until=15
+			5.006   c1 ok extend c1#1 until=15
+			6       n1 lose c1#2 until=15
+			11      c2 invoke acquire
+			11.004  n1 set c2#1 until=21
+			11.006  c2 ok acquire c2#1 until=21
+			12      c2 info exit
+			13      c1 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			c1 extended c1#1 at 5.006s, until 15.000s by its own clock.
+			n1 lost the key of c1#1 at 6.000s.
+			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
+			c1 did not know this: by its own clock c1#1 was valid until 15.000s.
+			From 11.006s on both c1 and c2 held the lock, until c2 exited at 12.000s; c1 exited at 13.000s.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
+
 		{name: "a failover to a node whose clock is ahead", property: checker.LeaseExclusion, change: replicas, broken: checker.BoundedClockError, story: `
 			0       r1 fault jump jump_r1_+40s
 			0.001   c1 invoke acquire

@@ -216,7 +216,7 @@ func (n *narrator) unchanged(l *facts.Lease, i int) (few string, by []int) {
 	var over []int
 	for j := from + 1; j < i; j++ {
 		e := n.event(j)
-		set := e.Lease == l.Label && (e.Op == history.Set || e.Op == history.Over)
+		set := slices.ContainsFunc(n.f.LivesOf[l.Label], func(k int) bool { return n.f.Lives[k].From == j }) // also with a new token
 		if set && e.Op == history.Over && e.Owner != "" && history.Client(e.Owner) != l.Client && n.nodes([]string{e.Process}) > 0 {
 			taken, over = append(taken, e.Process), append(over, j)
 			if !slices.Contains(owners, e.Owner) {
@@ -237,6 +237,8 @@ func (n *narrator) unchanged(l *facts.Lease, i int) (few string, by []int) {
 		return fmt.Sprintf("; to do so, it overwrote the %s of %s on %s", key, history.List(owners), strings.Join(slices.Compact(taken), " ")), over
 	case from < 0 || len(n.f.LivesOf[l.Label]) == 0 || n.nodes(moved) >= n.f.Meta.Quorum():
 		return "", nil
+	case len(moved) == 0 && slices.ContainsFunc(n.f.LivesOf[l.Label], func(k int) bool { return n.f.Lives[k].Promise == history.NoEnd }):
+		return "", nil // the end of the lease is in the value
 	case len(moved) == 0:
 		return ", though no node extended its key", nil
 	}

@@ -67,7 +67,9 @@ func (n *narrator) successions(first, second *facts.Lease) (why string) {
 		manner = ", since no renewal had come in time"
 	}
 	for _, k := range expired {
-		n.forgotExtension(k)
+		if i, _ := n.f.Forgot(k); i >= 0 {
+			n.lost("the last extension of "+k.Label, k.Node, k.From, i)
+		}
 	}
 	n.expiry(expired, manner)
 	n.neverRenewed(first, expired)
@@ -98,9 +100,9 @@ func (n *narrator) overwritten(first, second *facts.Lease, old *facts.Life) {
 		n.clockFaultsOf(first.Client, old.From, old.From, true)
 	}
 	// A key without an end of its own is over when the lease is.
-	until := n.event(first.ReturnEvent).Until
+	until, extended := n.event(first.ReturnEvent).Until, first.ReturnEvent
 	if i := facts.Before(n.f.Extensions[first.Label], old.To); i >= 0 {
-		until = n.event(i).Until
+		until, extended = n.event(i).Until, i
 	}
 	over := ", though that lease lasted until " + history.Seconds(until) + " by its owner's clock"
 	switch {
@@ -109,7 +111,7 @@ func (n *narrator) overwritten(first, second *facts.Lease, old *facts.Life) {
 	case n.event(old.To).At >= first.End:
 		over = ": that lease had ended at " + history.Seconds(until) + " by its owner's clock"
 	}
-	n.say(step, old.To, []int{old.From, first.ReturnEvent}, "%s found the key of %s on %s, and overwrote it at %s%s.",
+	n.say(step, old.To, []int{old.From, first.ReturnEvent, extended}, "%s found the key of %s on %s, and overwrote it at %s%s.",
 		second.Client, first.Label, old.Node, n.time(old.To), over)
 	n.cause = append(n.cause, old.To)
 }
@@ -126,21 +128,6 @@ func (n *narrator) unrenewed(l *facts.Lease, expired []facts.Life) (told bool) {
 		told = told || len(faults) > 0
 	}
 	return told
-}
-
-// forgotExtension tells of a restart after which a key had an earlier deadline than before.
-func (n *narrator) forgotExtension(k facts.Life) {
-	due := n.f.Dues[k.From]
-	for i := k.From + 1; i < k.To; i++ {
-		e := n.event(i)
-		if e.Op != history.Retime || e.Process != k.Node || e.Key != k.Key {
-			continue
-		}
-		if e.By == "" && n.f.Dues[i] < due-facts.Rounding {
-			n.lost("the last extension of "+k.Label, k.Node, k.From, i)
-		}
-		due = n.f.Dues[i]
-	}
 }
 
 // neverRenewed says that nothing renewed a lease until its keys expired, though its lock renews leases by itself, if the clock of its client is to
@@ -260,7 +247,7 @@ func (n *narrator) lost(what, process string, from, to int) {
 	n.cause = append(n.cause, crash, to)
 	switch {
 	case crash < from:
-		n.say(step, to, nil, "%s lost %s at %s.", the(process), what, n.time(to))
+		n.say(step, to, []int{from}, "%s lost %s at %s.", the(process), what, n.time(to))
 		return
 	case back > crash:
 		n.say(step, crash, []int{back, to}, "%s and came back at %s without %s%s.", n.deed(crash), n.time(back), what, n.forgot(crash, back))

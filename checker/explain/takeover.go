@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lockstep/checker/facts"
 	"lockstep/sim/history"
@@ -70,8 +69,11 @@ func (n *narrator) takeover(first *facts.Lease, k facts.Life) {
 		return
 	}
 	missed := ""
-	if last := func(keys []facts.Life) time.Duration { return keys[len(keys)-1].Due() }; len(had) > 0 && len(copies) > 0 && last(had) > last(copies)+facts.Rounding {
-		missed = fmt.Sprintf("; the last extension of %s had never reached %s", first.Label, k.Node)
+	if len(had) > 0 && len(copies) > 0 {
+		last := copies[len(copies)-1]
+		if had[len(had)-1].Due()-facts.Rounding > last.Due() || n.f.MissedExtension(last, k.From) >= 0 {
+			missed = fmt.Sprintf("; the last extension of %s had never reached %s", first.Label, k.Node)
+		}
 	}
 	n.say(step, promoted, evidence, "At %s %s took the place of %s%s.", n.time(promoted), k.Node, primary, missed)
 	n.cause = append(n.cause, promoted)
