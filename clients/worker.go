@@ -198,7 +198,7 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	if w.lease != nil {
 		if w.of == w.lock {
 			before.end()
-			before.watch = nil
+			before.watch = nil // it has ended, and a late release must not end it again
 			w.older = append(w.older, before)
 		} else { // the client goes on to hold the lock of the other name
 			w.others = append(w.others, before)

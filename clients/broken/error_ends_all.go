@@ -14,18 +14,18 @@ var errorEndsAll = clients.Lock{
 	About: "watchdog, which renews no lease any more after an error in the renewal of one",
 	Like:  []string{"watchdog"},
 	New: func(env clients.Env) clients.Locker {
-		given := map[*parts.Renewed]bool{} // up
+		abandoned := map[*parts.Renewed]bool{}
 		return newTogether(env, shortest, func(leases []*parts.Renewed) {
 			for _, l := range leases {
-				if given[l] {
+				if abandoned[l] {
 					continue
 				}
 				start := env.Clock.Now()
 				ours, err := l.Renew(context.Background())
 				l.Settle(start, ours, err)
 				if err != nil {
-					for _, l := range leases {
-						given[l] = true
+					for _, each := range leases {
+						abandoned[each] = true
 					}
 					return
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/scenarios/script"
 )
@@ -52,5 +53,16 @@ func TestCrashedClientDrawsForNobody(t *testing.T) {
 	}
 	if draws.Load() != 5 {
 		t.Errorf("the crashed client drew in %d runs of 5", draws.Load())
+	}
+}
+
+// A lease that renews itself is released late, after the next acquire of its client.
+func TestLateReleaseOfARenewedLease(t *testing.T) {
+	s, err := script.Parse("late.txtar", []byte("# A lease is released late.\n\nclient c1\n  acquire\n  pause 15s\n  sleep 1s\n  acquire\n  sleep 1s\n  release oldest\nclient c2\n  until 60s\n  acquire\n  release\n\n-- watchdog nodes=1 --\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := Simulate(s, s.Runs[0], clients.NewWatchdog, 1); err != nil || o.Result.Verdict != checker.Safe {
+		t.Errorf("error %v\n%s", err, o.Timeline())
 	}
 }
