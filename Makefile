@@ -39,6 +39,7 @@ check: ## what to run before each commit: format, vet, staticcheck, and go test 
 SERVERS := OnRedis|OnOwnServers|RueidislockIsCalm
 CATALOGUE := ^TestOnRedis$$
 BESIDE := checker/... clients/... docs reports scenarios/claims scenarios/files scenarios/internal/... scenarios/play scenarios/script scenarios/search sim/history sim/link
+TEST := test -vet=off -timeout 20m # make lint and make check vet
 
 .PHONY: test test-catalogue test-servers test-nodes test-beside test-scenarios test-others test-race test-fleet
 test: redis-server chromium xmllint curl wasi-libc ## run all tests, getting redis-server, chromium, xmllint, curl and a compiler from C to WebAssembly first if they are missing
@@ -47,16 +48,16 @@ test: redis-server chromium xmllint curl wasi-libc ## run all tests, getting red
 	$(MAKE) --no-print-directory test-fleet
 
 test-catalogue:
-	$(GO) test -timeout 20m -run '$(CATALOGUE)' ./scenarios
+	$(GO) $(TEST) -run '$(CATALOGUE)' ./scenarios
 
 test-servers:
-	$(GO) test -timeout 20m -run '$(SERVERS)' -skip '$(CATALOGUE)' ./scenarios
+	$(GO) $(TEST) -run '$(SERVERS)' -skip '$(CATALOGUE)' ./scenarios
 
 test-nodes:
-	$(GO) test -timeout 20m -p 1 ./nodes/...
+	$(GO) $(TEST) -p 1 ./nodes/...
 
 test-beside:
-	GOMAXPROCS=1 nice -n 19 $(GO) test -timeout 20m -p 1 $(addprefix ./,$(BESIDE))
+	GOMAXPROCS=1 nice -n 19 $(GO) $(TEST) -p 1 $(addprefix ./,$(BESIDE))
 
 # The module with the queue and the ledger. Its tests kill processes and wait for others to notice, so nothing else runs meanwhile. The long ones
 # take turns: on one day the fleet is killed at random and saturated; on the next it meets an outage, a planted regression, and plans that kill
@@ -66,18 +67,18 @@ LONG_FLEET_1 := -run 'Murderers|Outage|Planted' .
 LONG_FLEET_2 := -run 'Action|GitLab|Kubernetes|Nightly|ShapeIsLike' ./ci ./ledger
 LONG_FLEET := $(LONG_FLEET_$(shell expr $$(date +%s) / 86400 % 3))
 test-fleet:
-	$(GO) -C cmd/fleet test -short -timeout 20m ./...
-	$(GO) -C cmd/fleet test -timeout 20m $(LONG_FLEET)
+	$(GO) -C cmd/fleet $(TEST) -short ./...
+	$(GO) -C cmd/fleet $(TEST) $(LONG_FLEET)
 
 test-scenarios: test-catalogue test-servers test-nodes
-	$(GO) test -timeout 20m -skip '$(SERVERS)' ./scenarios
+	$(GO) $(TEST) -skip '$(SERVERS)' ./scenarios
 
 # All packages that are in no other job.
 test-others: test-beside
-	$(GO) test -timeout 20m -p 1 $$($(GO) list ./... | grep -vxF "$$($(GO) list $(addprefix ./,$(BESIDE)) ./nodes/... ./scenarios)")
+	$(GO) $(TEST) -p 1 $$($(GO) list ./... | grep -vxF "$$($(GO) list $(addprefix ./,$(BESIDE)) ./nodes/... ./scenarios)")
 
 test-race: test-others
-	$(GO) test -race -short -cpu 1,4 -run Same ./sim ./scenarios
+	$(GO) $(TEST) -race -short -cpu 1,4 -run Same ./sim ./scenarios
 
 .PHONY: all-draws
 all-draws: ## run the tests that make a part of their draws each day, with all of them

@@ -204,7 +204,7 @@ func TestGuestsOfLibraries(t *testing.T) {
 	}
 	var cases, open []play.Case
 	for i, c := range everyLibraryRun(t) {
-		if draws.Due(uint64(i), 4) {
+		if draws.Due(uint64(i), 8) {
 			cases = append(cases, c)
 		}
 	}

@@ -156,7 +156,7 @@ func TestModule(t *testing.T) {
 		t.Fatalf("the lock of the guide has no %s", compared)
 	}
 	m.write(t, "lock/lock.go", strings.Replace(good, compared, bare, 1))
-	out, status = m.run(t, "", "go", "test", "./lock")
+	out, status = m.run(t, "", "go", "test", "./lock", "-run", "^TestLock$")
 	says(t, out, status, 1, " broken)")
 	m.repeats(t, out, "", "owner only violated: ", "no assumption about the environment was broken")
 
@@ -172,7 +172,7 @@ func (h *Held) deleteIfOurs(ctx context.Context) (int64, error) {
 	return h.redis.Del(ctx, h.key).Result()
 }
 `)
-	out, status = m.run(t, "", "go", "test", "./lock")
+	out, status = m.run(t, "", "go", "test", "./lock", "-run", "^TestLock$")
 	says(t, out, status, 1, "--- FAIL: TestLock/sweep-pause/single ")
 	failure := regexp.MustCompile(`(?s)    --- FAIL: TestLock/sweep-pause/single.*?see it again: [^\n]*\n`).FindString(out)
 	shows(t, "failure", regexp.MustCompile(`\([0-9.]+s\)`).ReplaceAllString(failure, "(0.01s)"))

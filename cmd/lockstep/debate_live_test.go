@@ -164,6 +164,7 @@ func TestLiveInBrowser(t *testing.T) {
 	})
 
 	t.Run("checksums", func(t *testing.T) {
+		draws.Turn(t, 0, 3)
 		b.t = t
 		play.QuietRedis()
 		menu, err := reader.NewMenu()

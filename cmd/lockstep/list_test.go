@@ -10,6 +10,7 @@ import (
 
 	"lockstep/clients"
 	"lockstep/clients/libraries"
+	"lockstep/internal/draws"
 )
 
 // A table of verdicts fits into 80 columns if the width of the terminal is unknown, and nothing is lost.
@@ -17,6 +18,7 @@ func TestVerdictsFit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("libraries run as WebAssembly here, which is compiled again after each edit")
 	}
+	draws.Turn(t, 2, 3)
 	t.Setenv("COLUMNS", "")
 	for _, locks := range []string{"redlock", "redsync,redlock-sequential", "redsync-fail-fast,rueidislock-setpx,redlock-extend"} {
 		out, said, _ := runProgram(t, t.TempDir(), nil, "run", "--lock", locks, "client-clock-drift", "clock-drift", "hung-node-of-three")

@@ -208,6 +208,7 @@ func tryPlayground(t *testing.T, dir string) {
 
 	// Each fault can be added with the mouse or the keys, its step is selected, the run is played, and the reader can take it back.
 	t.Run("the palette of faults", func(t *testing.T) {
+		draws.Turn(t, 1, 3)
 		before := b
 		b = newBrowser(t) // it takes a third of the time that a browser has
 		defer func() {
