@@ -201,6 +201,10 @@ func operated(l *line, who string) string {
 // changed says what changed on a server, or nothing if there is no better sentence than the line itself.
 func (t *transcript) changed(l *line, who string) string {
 	e := l.event
+	key := "key of " + e.Owner
+	if e.Owner == "" {
+		key = "key " + e.Key // it stands for no lease
+	}
 	switch e.Op {
 	case history.Set:
 		switch {
@@ -217,16 +221,16 @@ func (t *transcript) changed(l *line, who string) string {
 			return fmt.Sprintf("%s overwrote the key of %s for %s", who, e.Owner, e.Lease)
 		}
 	case history.Retime:
-		return fmt.Sprintf("%s extended the key of %s", who, e.Owner)
+		return fmt.Sprintf("%s extended the %s", who, key)
 	case history.Delete:
 		if e.By != "" && e.By != history.Client(e.Owner) && !slices.Contains(t.all, e.By) {
-			return fmt.Sprintf("%s deleted the key of %s, for %s", who, e.Owner, e.By)
+			return fmt.Sprintf("%s deleted the %s, for %s", who, key, e.By)
 		}
-		return fmt.Sprintf("%s deleted the key of %s", who, e.Owner)
+		return fmt.Sprintf("%s deleted the %s", who, key)
 	case history.Expire:
-		return fmt.Sprintf("The key of %s expired on %s", e.Owner, who)
+		return fmt.Sprintf("The %s expired on %s", key, who)
 	case history.Lose:
-		return fmt.Sprintf("%s lost the key of %s", who, e.Owner)
+		return fmt.Sprintf("%s lost the %s", who, key)
 	case history.Accept:
 		return fmt.Sprintf("%s accepted %s from %s", who, e.Value, e.By)
 	case history.Reject:

@@ -119,6 +119,32 @@ func TestTextTellsRevivals(t *testing.T) {
 	}
 }
 
+// A key that stands for no lease, such as a count of clients, has no owner in any line or sentence.
+func TestTextTellsKeysWithoutLease(t *testing.T) {
+	at := func(d time.Duration, op, by string, until time.Duration) history.Event {
+		return history.Event{At: d * time.Second, Clock: d * time.Second, Process: "n1", Kind: history.State, Op: op, Lock: "lock", Key: "lock", By: by, Until: until * time.Second}
+	}
+	h := &history.History{Meta: history.Meta{Nodes: []string{"n1"}, Clients: []string{"c1"}, TTL: 10 * time.Second}, Events: []history.Event{
+		at(1, history.Set, "c1", 11), at(2, history.Retime, "c1", 12), at(3, history.Delete, "c1", 0), at(4, history.Set, "c1", 14), at(14, history.Expire, "", 0)}}
+	f := facts.Of(h)
+	var b bytes.Buffer
+	if err := Text(&b, f, checker.Check(f, nil), TextOptions{Verbose: true}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if strings.Contains(line, " n1 ") && strings.Contains(strings.TrimSpace(line)+" ", " of ") {
+			t.Errorf("a line names an owner: %s", line)
+		}
+	}
+	var steps []string
+	for _, s := range Steps(f, checker.Check(f, nil), wholeRun) {
+		steps = append(steps, s.Text)
+	}
+	if got, want := strings.Join(steps, " "), "n1 extended the key lock. n1 deleted the key lock, for c1."; !strings.Contains(got, want) || !strings.HasSuffix(got, "The key lock expired on n1.") {
+		t.Errorf("the steps are %q", got)
+	}
+}
+
 // Events that prove a violation are shown, however much is folded.
 func TestTextMarksProof(t *testing.T) {
 	for _, r := range sample.Runs(t) {

@@ -144,13 +144,12 @@ func (t *transcript) change(i int) (what, detail string) {
 		default:
 			detail = "for " + e.Lease + keyEnd(e) + ", previously of " + e.Owner
 		}
-	case history.Retime:
-		detail = "of " + e.Owner + keyEnd(e)
-	case history.Delete:
-		detail = "of " + e.Owner
-	case history.Expire, history.Lose:
+	case history.Retime, history.Delete, history.Expire, history.Lose:
 		if e.Owner != "" {
 			detail = "of " + e.Owner
+		}
+		if e.Op == history.Retime {
+			detail = strings.TrimLeft(detail+keyEnd(e), ", ")
 		}
 	case history.Accept, history.Reject, history.Keep:
 		return e.Value, t.writing(i)
