@@ -40,7 +40,7 @@ func toldEnd(e history.Event) bool {
 }
 
 // pastEndOracle reports whether the lease of an acquire would be over by event i if its client's clock had shown the right time since
-// the lock told the end.
+// the lock told the end, or since the client asked.
 func pastEndOracle(h *history.History, acquire, i int) bool {
 	if i < acquire {
 		return false
@@ -51,7 +51,15 @@ func pastEndOracle(h *history.History, acquire, i int) bool {
 			told = e
 		}
 	}
-	return told.Until > 0 && told.Until != history.NoEnd && h.Events[i].At-told.At >= told.Until-told.Clock
+	if told.Until <= 0 || told.Until == history.NoEnd {
+		return false
+	}
+	for _, e := range h.Events[:i] {
+		if e.Kind == history.Invoke && e.Process == told.Process && e.ID == told.ID && h.Events[i].At-e.At >= told.Until-e.Clock {
+			return true
+		}
+	}
+	return h.Events[i].At-told.At >= told.Until-told.Clock
 }
 
 // againOracle reports whether the command of event i, which deleted a key, also set it again.

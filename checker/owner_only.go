@@ -75,7 +75,7 @@ func ownerOnly(ix *index) []Violation {
 	return found
 }
 
-// LikeLeaseExclusion reports whether a violation comes to the same as one of lease exclusion with the same broken assumption. If a wrong clock ends
+// LikeLeaseExclusion reports whether a violation has the same effect as one of lease exclusion with the same broken assumption. If a wrong clock ends
 // a lease too early, the node removes the key of a lock with a TTL, and other clients overwrite or delete that of a lock with dates.
 func LikeLeaseExclusion(p Property, broken Assumption) bool {
 	return p == OwnerOnly && broken == BoundedClockError
@@ -156,7 +156,8 @@ func (ix *index) over(label string, t time.Duration) bool {
 	return ended
 }
 
-// pastEnd reports whether a lease would be over by event i if the clock of its client were right. The client may still rely on it.
+// pastEnd reports whether a lease would be over by event i if the clock of its client had been right since it was told when the lease ends, or since
+// it asked for the lease. The client may still rely on it.
 func (ix *index) pastEnd(label string, i int) bool {
 	l := ix.Lease(label)
 	if l == nil || i < l.ReturnEvent {
@@ -167,5 +168,9 @@ func (ix *index) pastEnd(label string, i int) bool {
 		j = k
 	}
 	e := ix.Events[j]
-	return e.Until > 0 && e.Until < history.NoEnd && ix.At(i) >= e.At+e.Until-e.Clock
+	behind := e.At - e.Clock
+	if in, ok := ix.Invocation[j]; ok {
+		behind = min(behind, ix.At(in)-ix.Events[in].Clock)
+	}
+	return e.Until > 0 && e.Until < history.NoEnd && ix.At(i) >= e.Until+behind
 }

@@ -16,7 +16,7 @@ const (
 	NoLostUpdate      Property = "no lost update"     // every acknowledged increment or update is in the final value, or was replaced by whoever had the right to
 	OwnerOnly         Property = "owner only"         // no command of one client touches a living key that another client owns
 	Tokens            Property = "tokens"             // fencing tokens are unique and grow with the grants
-	DeadlockFreedom   Property = "deadlock freedom"   // one TTL after the last fault, a free lock that is asked for is acquired, by the probe too, and no release or extension hangs
+	DeadlockFreedom   Property = "deadlock freedom"   // from one TTL after the last fault, whoever asks for a free lock gets it, the probe too; and no release or extension hangs
 	FaultTolerance    Property = "fault tolerance"    // while enough nodes are up and in reach and nobody holds, somebody acquires soon
 	NoLostVote        Property = "no lost vote"       // no client deletes, overwrites or shortens the life of a key of its own lease while it relies on the lease
 )

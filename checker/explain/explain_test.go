@@ -1291,7 +1291,7 @@ func TestExplain(t *testing.T) {
 			c1 read the key on n1 at 9.001s, when it was that of c1#1, and got the answer at 12.000s.
 			The key of c1#1 expired on n1 at 10.004s.
 			c2 was granted c2#1 on n1 at 10.504s, valid until 20.500s by its own clock.
-			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1, which had begun at 9.000s: DEL asks for no token.
+			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1, which had begun at 9.000s: DEL does not compare the token.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a deletion by one who drew the same token", property: checker.OwnerOnly, story: `
@@ -1427,7 +1427,7 @@ func TestExplain(t *testing.T) {
 			want: `
 			c2 read the key on n1 at 11.001s, when it was that of c1#1.
 			c3 was granted c3#1 on n1 at 11.003s, valid until 21.000s by its own clock.
-			c2 overwrote the key of c3#1 on n1 at 11.020s, in an acquire: GETSET does not compare.
+			c2 overwrote the key of c3#1 on n1 at 11.020s, in an acquire: GETSET does not compare the token.
 			c2 did not get the lock that way: its acquire failed at 11.021s.
 			No broken assumption explains this: the lock itself is at fault.`},
 
@@ -1489,7 +1489,7 @@ func TestExplain(t *testing.T) {
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
 			The key of c1#1 expired on n1 at 10.004s.
 			c2 was granted c2#1 on n1 at 11.004s, valid until 21.000s by its own clock.
-			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1, by a command that had been under way since 1.000s: DEL asks for no token.
+			c1 deleted the key of c2#1 on n1 at 12.001s, in the release of c1#1, by a command that had been under way since 1.000s: DEL does not compare the token.
 			No broken assumption explains this: the lock itself is at fault.`},
 
 		{name: "a command that is not simulated", property: checker.FaultTolerance, broken: checker.None, story: `

@@ -74,7 +74,7 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			checker.ResourceExclusion, "c1 extended c1#1 at 12.006s, after it had ended, until 22.000s by its own clock."},
 		{"an extension of another's key", c1 + "10.004 n1 expire c1#1 key=lock\n" + "11 c2 invoke acquire\n11.004 n1 set c2#1 key=lock until=21.004\n11.006 c2 ok acquire c2#1 until=21\n" +
 			"12 c1 invoke extend c1#1\n12.004 n1 deliver c1 PEXPIRE_lock_10000 sent=12\n12.004 n1 retime c2#1 key=lock until=22.004 by=c1\n12.006 c1 ok extend c1#1 until=22",
-			checker.OwnerOnly, "c1 changed the expiry of the key of c2#1 on n1 at 12.004s, in the extension of c1#1: PEXPIRE asks for no token."},
+			checker.OwnerOnly, "c1 changed the expiry of the key of c2#1 on n1 at 12.004s, in the extension of c1#1: PEXPIRE does not compare the token."},
 		{"a key that was deleted before another was set", "nodes 3\n0 c1 invoke acquire\n0.004 n1 set c1#1 key=lock until=10.004\n0.004 n2 set c1#1 key=lock until=10.004\n0.006 c1 ok acquire c1#1 until=10\n" +
 			"1 n1 delete c1#1 key=lock by=c1 sent=0.9\n2 n3 set c1#1 key=lock until=10.004 sent=0.003",
 			checker.NoLostVote, "The lease kept the key on n2."},

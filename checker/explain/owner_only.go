@@ -143,10 +143,10 @@ func (n *narrator) command(i int) (int, string) {
 
 // blindly says, of each command that acts on a key whatever its value, what it fails to do.
 var blindly = map[string]string{
-	"DEL":     "asks for no token",
-	"EXPIRE":  "asks for no token",
-	"PEXPIRE": "asks for no token",
-	"GETSET":  "does not compare",
+	"DEL":     "does not compare the token",
+	"EXPIRE":  "does not compare the token",
+	"PEXPIRE": "does not compare the token",
+	"GETSET":  "does not compare the token",
 }
 
 // look returns the last time before change i at which the operation that caused it read the key, or its time to live, and whose key
