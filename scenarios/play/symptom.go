@@ -51,9 +51,25 @@ func overlaps(h *history.History, v checker.Violation) bool {
 	return (v.Property == checker.LeaseExclusion || v.Property == checker.ResourceExclusion) && v.Assumption == checker.None && h != nil
 }
 
-// countedForLonger reports whether a lease that proves an overlap counts from too late, or by another clock: see outlasts.
+// countedForLonger reports whether a lease that proves an overlap counts from too late, or by another clock: see outlasts. If another client has
+// removed the key of such a lease before its time, an earlier Until would not have helped.
 func countedForLonger(h *history.History, v checker.Violation) bool {
-	return overlaps(h, v) && outlasts(h, v)
+	return overlaps(h, v) && outlasts(h, v) && !takenEarly(h, v)
+}
+
+// takenEarly reports whether a client deleted or overwrote, before its deadline, the key of another client's lease that proves a violation.
+func takenEarly(h *history.History, v checker.Violation) bool {
+	f := facts.Of(h)
+	return slices.ContainsFunc(leases(f, v), func(l *facts.Lease) bool {
+		return slices.ContainsFunc(f.LivesOf[l.Label], func(n int) bool {
+			k := f.Lives[n]
+			if k.To >= len(h.Events) || k.Promise == history.NoEnd {
+				return false
+			}
+			by := h.Events[k.To].By
+			return by != "" && by != l.Client && !f.Servers[by] && h.Events[k.To].At < k.Due()
+		})
+	})
 }
 
 // outlasts reports whether a lease of a violation was to last for longer than the TTL from when its key was asked for, or extended, by the clock
