@@ -24,8 +24,8 @@ import (
 // [Seed], [Limit], [Memory] and [Restless]. A lock on one node takes about ten seconds, and one on three nodes up to some minutes. The same seed
 // gives the same sheet, unless the runs of the lock cannot be repeated ([Restless]).
 //
-// The runs take place in worker processes, like those of [Test]. In a worker for a later call, Limits returns an empty sheet: so what
-// comes between two calls must not take rows for granted.
+// The runs take place in worker processes, like those of [Test]. In a worker for a later call, Limits returns an empty sheet, so code
+// between two calls must not index rows without checking.
 func Limits(t *testing.T, newLock clients.New, opts ...Option) *search.Sheet {
 	t.Helper()
 	call := enter(t, newLock)

@@ -81,8 +81,8 @@ func add[T comparable](to, more []T) []T {
 // catalogue, and must keep every property that one of them keeps there. If a scenario has no run of a reference, your lock is
 // played in the run of the lock that the reference is like: fenced, watchdog and single-extend are like single, and
 // redlock-extend is like redlock. A lock like single-wait is also played in the runs of single that have no replica, with one.
-// A lock like single or redlock is also played in all runs of single-extend or redlock-extend: they do not apply unless it extends
-// its leases. If the runs of two references differ only in what is expected, your lock is played once. The default is single, a
+// A lock like single or redlock is also played in all runs of single-extend or redlock-extend: if it cannot extend its leases, such a
+// run counts only if it violates a property for which the extension does not matter, and otherwise does not apply. If the runs of two references differ only in what is expected, your lock is played once. The default is single, a
 // lock on one Redis node.
 func Like(locks ...string) Option {
 	return option("Like", func(o *options) { o.like = add(o.like, locks) })
@@ -437,9 +437,9 @@ const (
 //
 // By default [Test], [RunFile] and [Run] play a run again with guests if it proves nothing because the lock calls package time, if
 // it cannot be repeated, if a client's clock was wrong and the code under test may call package time, if the clients share package
-// variables that may differ between processes, or if it does not end because a goroutine waits for a mutex that another holds while
-// it waits for the network. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved, or does not
-// end, and says why, as it does with GuestsNever. By default [Explore] uses guests only for runs that a mutex keeps from ending.
+// variables that may differ between processes, or if it does not end because one goroutine holds a mutex during a network call and
+// another waits for it. If the test cannot be compiled, for example because it needs cgo, such a run stays unproved, or does not
+// end, and says why, as it does with GuestsNever. By default [Explore] uses guests only for runs that do not end because of such a mutex.
 func Guests(when play.Guests) Option { return option("Guests", func(o *options) { o.guests = when }) }
 
 // Restless says that the runs of your lock are not reproducible, because it draws from randomness that cannot be seeded, or

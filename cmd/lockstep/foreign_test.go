@@ -76,7 +76,7 @@ func TestBrokenLockInC(t *testing.T) {
 	for _, want := range []string{
 		"c1 read the key on n1 at 9.007s, when it was that of c1#1, and got the answer at 12.009s.",
 		"c1 deleted the key of c2#1 on n1 at 12.009s, in the release of c1#1",
-		"DEL asks for no token.",
+		"DEL does not compare the token.",
 		"the lock itself is at fault.",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {

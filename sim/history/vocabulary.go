@@ -84,7 +84,11 @@ func (v *vocabulary) check(e Event) error {
 	if !ok {
 		return Unknown("kind", string(e.Kind), kinds())
 	}
-	if !slices.Contains(known, e.Op) {
+	switch {
+	case slices.Contains(known, e.Op):
+	case len(known) == 1 && known[0] == "":
+		return fmt.Errorf(`kind %s: an event of this kind has no "op"; leave it out`, e.Kind)
+	default:
 		return fmt.Errorf("kind %s: %w", e.Kind, Unknown("op", e.Op, known))
 	}
 	switch e.Kind {

@@ -138,7 +138,7 @@ func (r *built) build(ctx context.Context) error {
 	args = append(args, "-overlay", changed)
 	args = append(args, tags()...)
 	args = append(args, ".")
-	defer note("compiling this program to WebAssembly, for clients whose code calls package time, has package variables of its process or waits for a mutex")()
+	defer note("compiling this program to WebAssembly, which some runs need (clients whose code calls package time, shares package variables, or waits for a mutex)")()
 	for try := 1; ; try++ {
 		_, said, err := overlay.Go(ctx, source.dir, []string{"GOOS=wasip1", "GOARCH=wasm", "GOWASM=", "CGO_ENABLED=0"}, args...)
 		if err != nil {

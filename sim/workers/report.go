@@ -73,7 +73,7 @@ func (r *Report) wayOut() string {
 	case strings.Contains(r.Stacks, "lockstep/clients.(*Worker).Close"):
 		return "Close of the lock must return; it may wait only for replies, and by the clocks of Env"
 	}
-	return "a Locker that is an io.Closer is closed when its client is through with it: that is where a lock ends what it started"
+	return "Lockstep calls Close on a Locker that is an io.Closer when its client has finished; stop your goroutines there"
 }
 
 // noMutex says what a lock can do that makes others wait while it waits for a reply.
