@@ -122,7 +122,7 @@
 //	expect PROPERTY violated for N of 200 seeds: ASSUMPTION
 //
 // A test counts them. Only an author changes expectations. After them comes the last timeline, whose first line begins with a
-// time. It is verbatim, and the program may rewrite it.
+// time, or in a sweep with the number of positions. It is verbatim, and the program may rewrite it.
 //
 // Blank lines between lanes, musts and expectations are allowed. Comments are not; use the prose.
 //

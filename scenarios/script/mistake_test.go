@@ -56,6 +56,7 @@ nemesis
   at 1s burn n1
 expect exclusion violated
   release
+   0.000s  c1       invoke  acquire
 verdict: SAFE
 `
 	_, err := Parse("all.txtar", []byte(page))

@@ -60,9 +60,13 @@ func (s *Scenario) parseHeadPart(in *lines) error {
 	case line[0] == '#':
 		return fail(at, "prose belongs at the top of the file, without a gap")
 	case stepForms[word] != "":
-		return fail(at, "%q is a step of a client; it must be indented by two spaces", line)
+		return failUnindented(at, line)
 	}
 	return fail(at, "%w", history.Unknown("setting", word, names))
+}
+
+func failUnindented(at int, step string) error {
+	return fail(at, "%q is a step of a client; it must be indented by two spaces", step)
 }
 
 func (s *Scenario) parseTTL(in *lines) error {
@@ -73,7 +77,7 @@ func (s *Scenario) parseTTL(in *lines) error {
 	if len(words) != 2 {
 		return fail(at, "cannot read %q; write ttl DURATION", strings.Join(words, " "))
 	}
-	ttl, err := history.ParsePositive(words[1])
+	ttl, err := parsePositive(words[1])
 	if err != nil {
 		return fail(at, "ttl: %w", err)
 	}

@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,11 +76,63 @@ func checkClient(name string) error {
 func parseMust(in *lines) (checker.Must, error) {
 	line, at := in.peek(), in.number()
 	in.next++
-	must, err := checker.ParseMust(strings.Join(strings.Fields(line)[1:], " "))
-	if err != nil {
-		return must, fail(at, "must: %w", err)
+	text := strings.Join(strings.Fields(line)[1:], " ")
+	must, err := checker.ParseMust(text)
+	if err == nil {
+		return must, nil
 	}
-	return must, nil
+	if wrong := wrongValue(text); wrong != nil {
+		err = wrong
+	}
+	return must, fail(at, "must: %w", err)
+}
+
+// mustValue returns, for a word of [checker.MustForms] that stands for a value which can be wrong, a form with no other such word, and what the
+// value must be.
+func mustValue(place string) (form, is string) {
+	switch place {
+	case "CLIENT":
+		return "CLIENT acquires", "a client, such as c1"
+	case "RIVAL":
+		return "RIVAL acquires", "a client, such as c2"
+	case "NODE":
+		return "c1 acquires on NODE", "a server, such as n1"
+	case "NODES":
+		return "c1 acquires with NODES down", "servers with spaces between them, such as n1 n2"
+	case "SERVER":
+		return "a request from c1 to SERVER is lost", "a server, such as n1"
+	case "PROCESS":
+		return "the wall clock of PROCESS is off by over 1s", "a process, such as n1 or c1"
+	case "COUNT":
+		return "COUNT clients wait at once", "a number from 2 on"
+	case "LIMIT":
+		return "c1 acquires with under LIMIT left", "a duration above 0s, such as 1500ms"
+	}
+	return "", ""
+}
+
+// wrongValue returns the error for a must that has one of the forms but a wrong value in it; nil if it has none of the forms.
+func wrongValue(text string) error {
+	places := regexp.MustCompile(`\b(CLIENT|RIVAL|NODES?|SERVER|PROCESS|COUNT|WRITE|NEXT|LIMIT)\b`)
+	for _, m := range checker.MustForms() {
+		pattern := places.ReplaceAllStringFunc(m.Words, func(place string) string {
+			if place == "NODES" {
+				return `(\S+(?: \S+)*)`
+			}
+			return `(\S+)`
+		})
+		values := regexp.MustCompile("^" + pattern + "$").FindStringSubmatch(text)
+		if values == nil {
+			continue
+		}
+		for i, place := range places.FindAllString(m.Words, -1) {
+			form, is := mustValue(place)
+			if _, err := checker.ParseMust(places.ReplaceAllLiteralString(form, values[i+1])); form != "" && err != nil {
+				return fmt.Errorf("%q must be %s", values[i+1], is)
+			}
+		}
+	}
+	return nil
 }
 
 // parseReport parses a report line, and returns the quantity after those before it.
@@ -114,6 +167,9 @@ func parseExpectation(in *lines) (Expectation, error) {
 			return e, fail(at, "%w", err)
 		}
 		words = words[:i]
+	}
+	if p := checker.Property(strings.Join(words, " ")); slices.Contains(checker.Properties(), p) {
+		return e, fail(at, "the outcome is missing in %q; write expect %s violated, ok or unknown", strings.TrimSpace(line), p)
 	}
 	last := len(words) - 1
 	e.Property, e.Status = checker.Property(strings.Join(words[:last], " ")), checker.Status(words[last])

@@ -227,7 +227,7 @@ func parseCount(key, value string, least byte) (int, error) {
 }
 
 func parseSetting(key, value string) (time.Duration, error) {
-	d, err := history.ParsePositive(value)
+	d, err := parsePositive(value)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}
@@ -266,13 +266,25 @@ func (r *Section) checkSettings() error {
 	return nil
 }
 
-// parseGolden takes the rest of a section as the timeline. Any text is allowed there, and the program rewrites it. So it must not
+// beginsTimeline reports whether a timeline may begin with a line: with a time, before which a proof has a mark, or in a sweep with how many
+// positions there are.
+func beginsTimeline(line string) bool {
+	first, rest, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "!")), " ")
+	if _, err := strconv.Atoi(first); err == nil {
+		return strings.HasPrefix(rest, "of ") || strings.HasPrefix(rest, "position")
+	}
+	_, err := history.ParseDuration(first)
+	return err == nil
+}
+
+// parseGolden takes the rest of a section as the timeline. The program rewrites it, whatever it says. So it must begin like one, and not
 // contain a line that the author meant for the rest of the section.
 func (r *Section) parseGolden(in *lines) error {
 	keywords := []string{"client", "expect", "must", Nemesis, "report", "sim"}
 	for i, line := range in.text[in.next:] {
 		at := in.number() + i
 		word, _, _ := strings.Cut(line, " ")
+		key, _, _ := strings.Cut(word, "=")
 		switch {
 		case i > 0 && slices.Contains(keywords, word):
 			began := in.number()
@@ -281,14 +293,16 @@ func (r *Section) parseGolden(in *lines) error {
 		case i > 0:
 		case line[0] == '#':
 			return fail(at, "prose belongs at the top of the file")
+		case slices.Contains(settings, key):
+			return fail(at, "%s belongs in the section line of its run; write %s=VALUE before the dashes at its end", key, key)
+		case stepForms[word] != "":
+			return failUnindented(at, line)
 		case history.Nearest(word, keywords) != "":
 			return fail(at, "%w", history.Unknown("setting", word, keywords))
-		case word == "ttl":
-			return fail(at, "the ttl of a run belongs in its section line; write -- %s nodes=%d ttl=DURATION --", r.Lock, r.Nodes)
-		case word == "speed":
-			return fail(at, "the speed of a run belongs in its section line; write -- %s nodes=%d speed=NUMBER --", r.Lock, r.Nodes)
 		case isStep(line):
 			return fail(at, "%q belongs neither to a lane nor to a timeline, which begins with a time", strings.TrimSpace(line))
+		case !beginsTimeline(line):
+			return fail(at, "%q is neither a setting, an expectation nor a timeline, whose first line begins with a time", strings.TrimSpace(line))
 		}
 	}
 	r.GoldenLine, r.Golden = in.number(), in.rest()
