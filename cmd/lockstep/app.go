@@ -78,12 +78,25 @@ func newHelp(root *cobra.Command) *cobra.Command {
 				return c.RunE(c, append(rest, "--help"))
 			}
 			if len(rest) > 0 {
-				return fmt.Errorf("unknown command %q for %q", rest[0], c.CommandPath())
+				return unknownCommand(rest[0], c)
 			}
 			c.InitDefaultHelpFlag()
 			return c.Help()
 		},
 	}
+}
+
+func unknownCommand(word string, of *cobra.Command) error {
+	return fmt.Errorf("unknown command %q for %q", word, of.CommandPath())
+}
+
+// noWord returns an error if the word that is to name a command is empty, as a shell variable that is not set. Cobra would ignore it.
+func noWord(root *cobra.Command, args []string) error {
+	c, rest, err := root.Find(args)
+	if err == nil && len(rest) > 0 && rest[0] == "" && c.HasSubCommands() {
+		return unknownCommand("", c)
+	}
+	return nil
 }
 
 // fit breaks the long texts of a command and its subcommands into lines of at most reports.Width columns. Indented lines stay as they

@@ -61,7 +61,7 @@ checked.`,
 
 // recheck judges saved histories, or makes the runs of a baseline again.
 func (f *runFlags) recheck(c *cobra.Command, args []string) error {
-	if err := f.ci.check(c.Context(), args); err != nil {
+	if err := f.ci.check(c.Context(), args, ""); err != nil {
 		return err
 	}
 	start := time.Now()

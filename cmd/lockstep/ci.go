@@ -36,9 +36,9 @@ func (ci *ciFlags) options(c *cobra.Command) {
 	c.Flags().Var((*fileValue)(&ci.against), "against", "fail if a verdict differs from that of an earlier run --json in `FILE`, or if one of its runs is missing")
 }
 
-// check makes sure before any run that the results can be reported.
-func (ci *ciFlags) check(ctx context.Context, args []string) error {
-	if err := checkRoom(append(args, ci.against), target{"junit", ci.junit}); err != nil {
+// check makes sure before any run that the results can be reported; out is the directory that --out names.
+func (ci *ciFlags) check(ctx context.Context, args []string, out string) error {
+	if err := checkRoom(append(args, ci.against), out, target{"junit", ci.junit}); err != nil {
 		return err
 	}
 	if ci.against == "" {

@@ -113,10 +113,12 @@ func (f *runFlags) debateFiles(c *cobra.Command, readersPlay bool) (*debate.Deba
 	if f.seed != 0 {
 		command += fmt.Sprintf(" --seed %d", f.seed)
 	}
-	d := f.newDebate(argument, outcomes)
-	d.Live = program
-	d.Command = command
-	files, err := unlessInterrupted(c.Context(), d.Files) // drawing takes seconds, and writes nothing
+	var d debate.Debate
+	files, err := unlessInterrupted(c.Context(), func() ([]sites.File, error) { // drawing takes seconds, and writes nothing
+		d = f.newDebate(argument, outcomes)
+		d.Live, d.Command = program, command
+		return d.Files()
+	})
 	return &d, files, err
 }
 

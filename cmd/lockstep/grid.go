@@ -257,25 +257,26 @@ func (m *gridMap) read(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	const anew = "choose another --out, or remove this file and grid.json"
 	places := map[string]search.Place{}
 	for _, at := range m.Places() {
 		places[strings.Join(m.row(at, search.Tally{})[:len(m.Axes)], ",")] = at
 	}
 	r := csv.NewReader(bytes.NewReader(data))
 	if head, err := r.Read(); err == nil && !slices.Equal(head, m.columns()) {
-		return fmt.Errorf("%s:1: the columns are not %s", m.file(".csv"), strings.Join(m.columns(), ","))
+		return fmt.Errorf("%s:1: the columns are not %s; %s", m.file(".csv"), strings.Join(m.columns(), ","), anew)
 	}
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", m.file(".csv"), err)
+			return fmt.Errorf("%s: %w; %s", m.file(".csv"), err, anew)
 		}
 		line, _ := r.FieldPos(0)
 		at, ok := places[strings.Join(row[:len(m.Axes)], ",")]
 		if !ok {
-			return fmt.Errorf("%s:%d: this is not a cell of the map", m.file(".csv"), line)
+			return fmt.Errorf("%s:%d: this is not a cell of the map; %s", m.file(".csv"), line, anew)
 		}
 		t, e := m.tally(row)
 		if e != nil || !slices.Equal(m.row(at, t), row) {

@@ -103,6 +103,7 @@ func TestForeignHistoryWithUnknownWords(t *testing.T) {
 		{`"value":"A"}`, `"value":"A"`, `stale.jsonl:11: the line must be a JSON object: unexpected end of JSON input`},
 		{`{"scenario"`, "\ufeff" + `{"scenario"`, `stale.jsonl:1: the file begins with a byte order mark (BOM); it must be UTF-8 without one`},
 		{"\n" + `{"at":0`, "\n\n" + `{"at":0`, `stale.jsonl:2: the line is empty; each line must be a JSON object`},
+		{`"kind":"fault","op":"pause"`, `"kind":"bite","op":"deliver"`, `stale.jsonl:5: kind bite: an event of this kind has no "op"; leave it out`},
 	} {
 		altered := strings.Replace(example, c.old, c.new, 1)
 		if altered == example {

@@ -117,7 +117,7 @@ func (f *limitsFlags) checkLimits(c *cobra.Command) error {
 	if f.shape.Nodes == 0 {
 		f.shape.Nodes = f.known.nodes(f.shape.Lock)
 	}
-	if err := checkRoom(nil, target{"svg", f.svg}, target{"png", f.png}); err != nil {
+	if err := checkRoom(nil, f.out, target{"svg", f.svg}, target{"png", f.png}); err != nil {
 		return err
 	}
 	return makeOut(f.out)

@@ -83,7 +83,10 @@ func run(k known, args []string) int {
 		app.SetOut(&guard{w: out})
 		app.SetErr(&guard{w: os.Stderr})
 	}
-	err := app.ExecuteContext(ctx)
+	err := noWord(app, args)
+	if err == nil {
+		err = app.ExecuteContext(ctx)
+	}
 	var code status
 	if out.err != nil && (err == nil || errors.As(err, &code)) {
 		err = out.err // a verdict that could not be printed does not count

@@ -50,7 +50,7 @@ end; 3 it could not be run.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if err := checkRoom(args, target{"save", save}); err != nil {
+			if err := checkRoom(args, f.out, target{"save", save}); err != nil {
 				return err
 			}
 			chosen, err := f.toReplay(c.Context(), args[0], lock)
@@ -86,7 +86,10 @@ func (f *runFlags) toReplay(ctx context.Context, arg, lock string) (selection, e
 		s = selection{scenario: page, runs: page.Runs, one: true}
 	} else {
 		var err error
-		if s, err = f.known.open(ctx, arg); err != nil {
+		s, err = f.known.open(ctx, arg)
+		if _, unknown := errors.AsType[*script.NotFound](err); unknown {
+			return s, fmt.Errorf("%w; replay also takes FILE, FILE/RUN or a token (lk1.…)", err)
+		} else if err != nil {
 			return s, err
 		}
 	}

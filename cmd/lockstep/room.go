@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"lockstep/scenarios/files"
 )
@@ -23,8 +24,9 @@ func makeOut(dir string) error {
 type target struct{ flag, file string }
 
 // checkRoom refuses directories as files to write, before anything is run, and files that another option writes, files that are read, and
-// files that cannot be written. writeFile makes their directories, so that a command which is refused leaves none.
-func checkRoom(read []string, all ...target) error {
+// files that cannot be written; out is the directory that --out names, if any. writeFile makes their directories, so that a command which is
+// refused leaves none.
+func checkRoom(read []string, out string, all ...target) error {
 	for i, w := range all {
 		if w.file == "" {
 			continue
@@ -33,9 +35,15 @@ func checkRoom(read []string, all ...target) error {
 		if err == nil && info.IsDir() {
 			return fmt.Errorf("--%s %s: that is a directory; name a file in it", w.flag, w.file)
 		}
+		if within(out, w.file) {
+			return fmt.Errorf("--%s %s: --out %s needs a directory of that name; name another file", w.flag, w.file, out)
+		}
 		for _, other := range all[:i] {
-			if filepath.Clean(other.file) == filepath.Clean(w.file) || sameFile(other.file, info) {
+			if within(other.file, w.file) && within(w.file, other.file) || sameFile(other.file, info) {
 				return fmt.Errorf("--%s %s: --%s writes that file; name another", w.flag, w.file, other.flag)
+			}
+			if within(other.file, w.file) || within(w.file, other.file) {
+				return fmt.Errorf("--%s %s: --%s %s needs a directory where the other is a file; name another", w.flag, w.file, other.flag, other.file)
 			}
 		}
 		for _, name := range read {
@@ -54,6 +62,16 @@ func checkRoom(read []string, all ...target) error {
 		}
 	}
 	return nil
+}
+
+// within reports whether a name is that of dir, or of something in it. No name is in none.
+func within(name, dir string) bool {
+	if name == "" || dir == "" {
+		return false
+	}
+	name, err := filepath.Abs(name)
+	dir, err2 := filepath.Abs(dir)
+	return err == nil && err2 == nil && (name == dir || strings.HasPrefix(name, dir+string(filepath.Separator)))
 }
 
 // sameFile reports whether a name leads to the regular file that info describes; info is nil if there is none.

@@ -170,7 +170,7 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if err := f.ci.check(c.Context(), args); err != nil {
+	if err := f.ci.check(c.Context(), args, f.out); err != nil {
 		return err
 	}
 	chosen, err := f.choose(c, args)
@@ -266,8 +266,11 @@ func (f *runFlags) checkRewrite(args []string) error {
 	if len(f.locks) > 0 {
 		return errors.New("--rewrite renews the timelines of all locks that a scenario names; leave out --lock")
 	}
-	if f.on != play.OnSim || f.seed != 0 {
-		return errors.New("--rewrite is for simulated runs with the seed of the scenario, or 1; leave out --seed")
+	if f.on != play.OnSim {
+		return fmt.Errorf("--rewrite is for simulated runs; leave out --on %s", f.on)
+	}
+	if f.seed != 0 {
+		return errors.New("--rewrite is for runs with the seed of the scenario, or 1; leave out --seed")
 	}
 	return nil
 }

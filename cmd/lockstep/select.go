@@ -125,16 +125,20 @@ func (s *selection) keep(k known, locks []string) error {
 
 // noRun says what to name instead: a single run, in which any lock can be used.
 func (k known) noRun(all []selection, locks []string) error {
-	first := all[0].scenario
+	first, lock := all[0].scenario, locks[0]
 	name, hint := first.Name, ""
 	if all[0].file {
 		name = first.File
 	}
-	if l, ok := k.library(locks[0]); ok {
-		hint = ": it replaces " + strings.Join(l.Like, " and ")
+	named := name
+	if len(all) > 1 {
+		named = "what you named"
 	}
-	return fmt.Errorf("no run of %s in what you named%s; to use another lock in a run, name the run, as in %s/%s",
-		strings.Join(locks, " or "), hint, name, first.Runs[0].ID())
+	if l, ok := k.library(lock); ok {
+		hint = fmt.Sprintf(" (%s replaces %s)", lock, strings.Join(l.Like, " and "))
+	}
+	return fmt.Errorf("%s has no run of %s%s; to play %s in place of another lock, name that lock's run: %s --lock %s",
+		named, strings.Join(locks, " or "), hint, lock, operand(name+"/"+first.Runs[0].ID()), quoted(lock))
 }
 
 // once leaves out repeated names.
@@ -190,6 +194,9 @@ func (k known) open(ctx context.Context, arg string) (selection, error) {
 	}
 	name, id, one := strings.Cut(arg, "/")
 	s, err := script.Find(name)
+	if info, none := os.Stat(arg); err != nil && none == nil && info.IsDir() {
+		return selection{}, fmt.Errorf("%s: that is a directory; name a .txtar file in it", arg)
+	}
 	if near := k.nearest(name); err != nil && near != "" {
 		return selection{}, fmt.Errorf("%w; did you mean --lock %s?", err, near)
 	}

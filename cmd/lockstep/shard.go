@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -219,6 +221,13 @@ func merge(c *cobra.Command, k known, dirs, options []string) error {
 	}
 	if len(dirs) == 0 {
 		return errors.New("merge takes at least one DIR, as --shard writes it; options come after the DIRs and --")
+	}
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: there is no such directory; merge takes those that --shard writes", dir)
+		} else if err == nil && !info.IsDir() {
+			return fmt.Errorf("%s: that is a file, not a directory; merge takes those that --shard writes", dir)
+		}
 	}
 	all, err := shards.Merge(c.Context(), dirs)
 	if err != nil {

@@ -68,7 +68,7 @@ script, so it plays in an <img>. On paper, and for readers who prefer reduced mo
 			return slides.check(svg, png, html)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkRoom(args, target{"svg", svg}, target{"png", png}, target{"html", html}); err != nil {
+			if err := checkRoom(args, "", target{"svg", svg}, target{"png", png}, target{"html", html}); err != nil {
 				return err
 			}
 			if live && html == "" {

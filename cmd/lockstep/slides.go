@@ -115,5 +115,5 @@ func roomFor(read []string, series []drawing) error {
 	for i, d := range series {
 		targets = append(targets, target{[]string{"svg", "png"}[i%2], d.file})
 	}
-	return checkRoom(read, targets...)
+	return checkRoom(read, "", targets...)
 }

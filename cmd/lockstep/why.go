@@ -55,7 +55,7 @@ be run, or not be repeated.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if err := checkRoom(args, target{"svg", svg}, target{"png", png}); err != nil {
+			if err := checkRoom(args, "", target{"svg", svg}, target{"png", png}); err != nil {
 				return err
 			}
 			if lock != "" {

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -228,6 +229,9 @@ func replace(name string, data []byte, old fs.FileInfo) error {
 // MakeDir makes a directory, with its parents, and returns an error if no file can be made in it: what is written there is known only
 // after work that would be lost.
 func MakeDir(name string) error {
+	if _, err := above(name); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(name, 0o755); err != nil {
 		return err
 	}
@@ -239,18 +243,30 @@ func MakeDir(name string) error {
 
 // CheckDir returns an error if [MakeDir] would, and makes no directory.
 func CheckDir(name string) error {
+	dir, err := above(name)
+	if err != nil {
+		return err
+	}
+	if err := try(dir + string(filepath.Separator)); err != nil {
+		return &fs.PathError{Op: "write into", Path: dir, Err: err}
+	}
+	return nil
+}
+
+// above returns the directory in which a directory of the given name can be made: itself, or its nearest parent that exists.
+func above(name string) (string, error) {
 	for dir := name; ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
+		to, notLink := os.Readlink(dir)
 		switch {
-		case err == nil && !info.IsDir():
-			return &fs.PathError{Op: "mkdir", Path: name, Err: errors.New("not a directory")}
+		case err == nil && info.IsDir():
+			return dir, nil
 		case err == nil:
-			if err := try(dir + string(filepath.Separator)); err != nil {
-				return &fs.PathError{Op: "write into", Path: dir, Err: err}
-			}
-			return nil
-		case !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir):
-			return &fs.PathError{Op: "mkdir", Path: name, Err: bare(err)}
+			return "", fmt.Errorf("%s: that is a file; name a directory", dir)
+		case errors.Is(err, fs.ErrNotExist) && notLink == nil:
+			return "", fmt.Errorf("%s: that is a link to %s, which does not exist; name a directory", dir, to)
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) || dir == filepath.Dir(dir):
+			return "", &fs.PathError{Op: "mkdir", Path: name, Err: bare(err)}
 		}
 	}
 }
