@@ -69,7 +69,13 @@ func (s *Sweep) String() string {
 		text += "also: " + also + "\n"
 	}
 	if s.Reduced != "" {
-		text += "reduced to\n" + s.Reduced + "\n"
+		text += "reduced to\n"
+		for line := range strings.Lines(s.Reduced + "\n") {
+			if line != "\n" {
+				text += "  " // otherwise a timeline in a scenario file would seem to contain lanes
+			}
+			text += line
+		}
 	}
 	return text
 }
