@@ -8,14 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
 
 	"lockstep/scenarios/files"
-	"lockstep/sim/history"
 )
 
 // largestFile limits the size of a scenario file in bytes. The largest of the catalogue has 40 kB.
@@ -116,14 +114,6 @@ func checkText(text string) error {
 		}
 	}
 	return nil
-}
-
-// parsePositive is [history.ParsePositive], except that it does not advise to write 0s for a negative duration.
-func parsePositive(s string) (time.Duration, error) {
-	if d, err := history.ParseDuration(s); err == nil && d < 0 {
-		return 0, fmt.Errorf("duration %s is negative; write more than 0s", s)
-	}
-	return history.ParsePositive(s)
 }
 
 // WordsOf returns the elements of a list as strings.

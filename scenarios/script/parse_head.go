@@ -77,7 +77,7 @@ func (s *Scenario) parseTTL(in *lines) error {
 	if len(words) != 2 {
 		return fail(at, "cannot read %q; write ttl DURATION", strings.Join(words, " "))
 	}
-	ttl, err := parsePositive(words[1])
+	ttl, err := history.ParsePositive(words[1])
 	if err != nil {
 		return fail(at, "ttl: %w", err)
 	}

@@ -227,7 +227,7 @@ func parseCount(key, value string, least byte) (int, error) {
 }
 
 func parseSetting(key, value string) (time.Duration, error) {
-	d, err := parsePositive(value)
+	d, err := history.ParsePositive(value)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}

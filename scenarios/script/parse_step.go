@@ -60,7 +60,7 @@ func parseClientStep(words []string) (Step, error) {
 	case verb == "increment" && len(args) == 0:
 		return Increment{}, nil
 	case verb == "increment" && len(args) == 2 && args[0] == "within":
-		d, err := parsePositive(args[1])
+		d, err := history.ParsePositive(args[1])
 		return Increment{Within: d}, err
 	case verb == "enter" && len(args) == 0:
 		return Enter{}, nil
@@ -73,7 +73,7 @@ func parseClientStep(words []string) (Step, error) {
 	case verb == "stay" && len(args) == 0:
 		return Stay{}, nil
 	case verb == "stay" && len(args) == 1:
-		if d, err := parsePositive(args[0]); err == nil {
+		if d, err := history.ParsePositive(args[0]); err == nil {
 			return nil, fmt.Errorf("cannot read %q; write sleep %s to wait that long; stay stands alone, as the last step, and keeps the client running to the end", strings.Join(words, " "), history.FormatDuration(d))
 		}
 	case verb == "repeat" && len(args) >= 2:
@@ -85,13 +85,13 @@ func parseClientStep(words []string) (Step, error) {
 	case verb == "check" && len(args) == 0:
 		return Check{}, nil
 	case verb == "pause" && len(args) == 1:
-		d, err := parsePositive(args[0])
+		d, err := history.ParsePositive(args[0])
 		return Pause{For: d}, err
 	case verb == "sleep" && len(args) == 1:
-		d, err := parsePositive(args[0])
+		d, err := history.ParsePositive(args[0])
 		return Sleep{For: d}, err
 	case verb == "until" && len(args) == 1:
-		d, err := parsePositive(args[0])
+		d, err := history.ParsePositive(args[0])
 		return Until{Time: d}, err
 	}
 	if form, ok := stepForms[verb]; ok {
@@ -112,7 +112,7 @@ func parseAcquire(args []string) (s Acquire, err error) {
 		if len(args) <= n || !slices.Equal(args[:n], part.words) {
 			continue
 		}
-		if *part.d, err = parsePositive(args[n]); err != nil {
+		if *part.d, err = history.ParsePositive(args[n]); err != nil {
 			return s, err
 		}
 		args = args[n+1:]
@@ -125,7 +125,7 @@ func parseAcquire(args []string) (s Acquire, err error) {
 
 // parseExtend parses the TTL of an extension. Redis counts in milliseconds.
 func parseExtend(ttl string) (Step, error) {
-	d, err := parsePositive(ttl)
+	d, err := history.ParsePositive(ttl)
 	if err == nil {
 		err = wholeMilliseconds("extend", d)
 	}
@@ -230,7 +230,7 @@ func parseWhen(words []string) (Step, error) {
 		return nil, err
 	}
 	if len(words) > 0 && strings.HasPrefix(words[0], "+") {
-		if s.After, err = parsePositive(words[0][1:]); err != nil {
+		if s.After, err = history.ParsePositive(words[0][1:]); err != nil {
 			return nil, err
 		}
 		words = words[1:]

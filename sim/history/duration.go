@@ -63,11 +63,10 @@ func ParseSpan(s string) (time.Duration, error) {
 
 // ParsePositive parses a duration above 0s, up to [MaxDuration].
 func ParsePositive(s string) (time.Duration, error) {
-	d, err := ParseSpan(s)
-	if d == 0 && err == nil {
+	if d, err := ParseDuration(s); err == nil && d <= 0 {
 		return 0, fmt.Errorf("duration %s is too short; write more than 0s", s)
 	}
-	return d, err
+	return ParseSpan(s)
 }
 
 // parseSigned parses a duration with a sign, which is never 0s. The sign is required, because a correction without one is
