@@ -70,7 +70,7 @@ func TestPlanted(t *testing.T) {
 		"deadlocks":       {"the world did not go quiet", "a goroutine waits for a mutex; with the clients as WebAssembly the run did not end either: c1: ", "planted.(*lock).ping"},
 		"spins":           {"the world did not go quiet within 5s", "planted.spins"},
 		"races":           {"fatal error: concurrent map writes", "planted.write"},
-		"leaks":           {"goroutines left behind", "planted.leaks", " Lockstep calls Close on a Locker that is an io.Closer when its client has finished: "},
+		"leaks":           {"goroutines left behind", "planted.leaks", " Lockstep calls Close on a Locker that is an io.Closer when its client has finished; "},
 		"is never made":   {"goroutines left behind", "planted.Locks.func1", "the function that makes the lock must return; "},
 		"is never closed": {"goroutines left behind", "planted.unclosable.Close", "Close of the lock must return; "},
 		"exits":           {"panic: the lock called runtime.Goexit, as t.FailNow and t.Fatal do; it must return an error instead", "failed in planted.exits"},
