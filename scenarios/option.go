@@ -82,8 +82,8 @@ func add[T comparable](to, more []T) []T {
 // played in the run of the lock that the reference is like: fenced, watchdog and single-extend are like single, and
 // redlock-extend is like redlock. A lock like single-wait is also played in the runs of single that have no replica, with one.
 // A lock like single or redlock is also played in all runs of single-extend or redlock-extend: if it cannot extend its leases, such a
-// run counts only if it violates a property for which the extension does not matter, and otherwise does not apply. If the runs of two references differ only in what is expected, your lock is played once. The default is single, a
-// lock on one Redis node.
+// run counts only if it violates a property for which the extension does not matter, and otherwise does not apply. If the runs of two
+// references differ only in what is expected, your lock is played once. The default is single, a lock on one Redis node.
 func Like(locks ...string) Option {
 	return option("Like", func(o *options) { o.like = add(o.like, locks) })
 }
