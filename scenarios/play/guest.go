@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"sync"
@@ -37,9 +38,7 @@ func newGuests(s *script.Scenario, run script.Section, seed uint64) (*guests, er
 	return &guests{module: m, job: job{Lock: run.Lock, Seed: seed}, page: guestPage(s, run), all: map[string]*wasm.Instance{}}, nil
 }
 
-// guestPage returns a page with all that guests need to know of a run, except for their lanes. What a library draws at random depends on all
-// that its program did before, even on reading its page. So the page must leave out everything else, such as faults and the title: otherwise
-// removing a fault or changing the title would change what the library draws, and so the run.
+// guestPage returns a page with all that guests need to know of a run, except for their lanes. Each guest parses it at its start.
 func guestPage(s *script.Scenario, run script.Section) script.Scenario {
 	r := s.Resolve(run)
 	return script.Scenario{
@@ -76,11 +75,12 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 	}
 	h := &host{
 		p: p, number: slices.Index(r.Clients(), name) + 1, job: job, ended: &g.ended,
-		ready: make(chan struct{}), begin: make(chan struct{}), end: make(chan struct{}),
+		random: func() *rand.Rand { return w.Rand(g.job.Seed, "guest", name) },
+		ready:  make(chan struct{}), begin: make(chan struct{}), end: make(chan struct{}),
 	}
 	launch := func() *wasm.Instance {
 		in := g.module.Start(wasm.Config{
-			Process: p, Random: w.Rand(g.job.Seed, "guest", name), Args: os.Args, Env: guestEnv(name), Resolve: servers.resolve, Ask: h.answer,
+			Process: p, Random: h.random(), Args: os.Args, Env: guestEnv(name), Resolve: servers.resolve, Ask: h.answer,
 		})
 		g.all[name] = in
 		return in
@@ -115,8 +115,9 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 // A host answers the questions of one guest.
 type host struct {
 	p                 *sim.Process
-	number            int           // of the client in its run, from 1
-	job               []byte        // what the guest carries out
+	number            int    // of the client in its run, from 1
+	job               []byte // what the guest carries out
+	random            func() *rand.Rand
 	ended             *sync.Map     // the names of the guests that have come to their end
 	ready, begin, end chan struct{} // closed when the guest is ready, when it may begin, and when it has ended
 }
@@ -130,6 +131,11 @@ func (h *host) answer(in *wasm.Instance, data []byte) []byte {
 	switch {
 	case q.Job:
 		a.Job = h.job
+	case q.Random:
+		in.Random = h.random()
+		for i := range a.Random {
+			a.Random[i] = in.Random.Uint64()
+		}
 	case q.Begin:
 		close(h.ready)
 		select {

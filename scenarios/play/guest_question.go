@@ -11,8 +11,9 @@ import (
 
 // question is a question that a guest asks the worker in which it runs. Exactly one field is set.
 type question struct {
-	Job    bool           `json:"job,omitempty"`   // its job, with an [assignment]
-	Begin  bool           `json:"begin,omitempty"` // answered when its lane begins
+	Job    bool           `json:"job,omitempty"`    // its job, with an [assignment]
+	Random bool           `json:"random,omitempty"` // all that it draws begins anew; the answer has a seed
+	Begin  bool           `json:"begin,omitempty"`  // answered when its lane begins
 	Record *history.Event `json:"record,omitempty"`
 	Doing  *doing         `json:"doing,omitempty"`
 	Lease  bool           `json:"lease,omitempty"`
@@ -31,6 +32,7 @@ type doing struct {
 // reply is the answer to a question.
 type reply struct {
 	Job    json.RawMessage `json:"job,omitempty"`
+	Random [4]uint64       `json:"random,omitzero"`
 	Lease  string          `json:"lease,omitempty"`
 	Steady time.Duration   `json:"steady,omitempty"`
 	FD     int32           `json:"fd,omitempty"`

@@ -21,6 +21,7 @@ func beGuest(find Finder) error {
 	if err != nil {
 		return err
 	}
+	wasm.Restart(ask(question{Random: true}).Random) // what was drawn up to here depends on what else the program contains
 	r, a := s.Resolve(run), j.Client
 	dial := clients.Dialer(a.Group.Dialer(wasm.Dial))
 	env := clients.NewEnv(clockwork.NewRealClock(), packagetime.Wall(), sim.Rand(j.Seed, "client", a.Name), dial, a.Nodes)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -131,7 +132,7 @@ func (r *built) build(ctx context.Context) error {
 		args = []string{"build"}
 	}
 	args = append(args, "-ldflags=-s -w", "-o", target)
-	changed, err := overlay.Write(ctx, source.dir, dir, "host", hostName, nil)
+	changed, err := overlay.Write(ctx, source.dir, dir, "guest", hostName, map[string][]byte{"runtime/lockstep.go": runtimeAdded})
 	if err != nil {
 		return err
 	}
@@ -171,6 +172,11 @@ var hostName = []overlay.Change{{
 	Old: "\t\treturn \"wasip1\", nil\n",
 	New: "\t\tif name, ok := Getenv(\"HOSTNAME\"); ok {\n\t\t\treturn name, nil\n\t\t}\n\t\treturn \"wasip1\", nil\n",
 }}
+
+// runtimeAdded is what [Restart] calls.
+//
+//go:embed runtime.go.txt
+var runtimeAdded []byte
 
 // buildTries is how often a program is built that cannot be compiled to machine code.
 const buildTries = 4

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
@@ -27,6 +28,18 @@ func hostAsk(question unsafe.Pointer, n int32) int32
 //go:wasmimport lockstep answer
 //go:noescape
 func hostAnswer(buf unsafe.Pointer)
+
+// lockstepRestart is set by runtime.go.txt.
+//
+//go:linkname lockstepRestart runtime.lockstepRestart
+var lockstepRestart func(seed [4]uint64)
+
+// Restart begins all that the Go runtime draws at random anew, from a seed: until then it depends on the whole program, because each map that
+// a package makes when it is initialized has drawn a seed.
+func Restart(seed [4]uint64) {
+	runtime.MemProfileRate = 0 // the points at which it looks are drawn, too, and depend on how much memory is used
+	lockstepRestart(seed)
+}
 
 // Ask asks the host a question. While the host answers, no code of this process runs.
 func Ask(question []byte) (answer []byte) {

@@ -19,23 +19,28 @@ import (
 
 	"lockstep/sim"
 	"lockstep/sim/history"
+	"lockstep/sim/overlay"
 )
 
 // toyCode returns the program in testdata/toy as WebAssembly.
 var toyCode = sync.OnceValues(func() ([]byte, error) {
+	return buildToy()
+})
+
+func buildToy(options ...string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "lockstep")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "toy.wasm")
-	c := exec.Command("go", "build", "-o", path, "./testdata/toy")
+	c := exec.Command("go", append(append([]string{"build", "-o", path}, options...), "./testdata/toy")...)
 	c.Env = append(c.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if out, err := c.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
 	return os.ReadFile(path)
-})
+}
 
 // toy returns the program, compiled to machine code.
 var toy = sync.OnceValues(func() (*Module, error) {
@@ -172,6 +177,39 @@ func TestRepeats(t *testing.T) {
 	}
 	if other := play(t, 2, faults, "time"); slices.Equal(other.said, first.said) {
 		t.Errorf("the same with another seed: %q", other.said)
+	}
+}
+
+// What a guest draws after a restart does not depend on what else its program contains. Without the restart it does.
+func TestRestart(t *testing.T) {
+	file, err := overlay.Write(t.Context(), ".", t.TempDir(), "guest", nil, map[string][]byte{"runtime/lockstep.go": runtimeAdded})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := map[string][]string{}
+	for _, tags := range []string{"", "more"} {
+		code, err := buildToy("-overlay", file, "-tags", tags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Compile(t.Context(), code, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		for _, how := range []string{"anew", "on"} {
+			r := playWith(t, m, 1, nil, "draw", how)
+			if r.err != nil || len(r.said) != 1 {
+				t.Fatalf("%q %v", r.said, r.err)
+			}
+			drawn[how] = append(drawn[how], r.said[0])
+		}
+	}
+	if two := drawn["anew"]; two[0] != two[1] {
+		t.Errorf("after a restart, another program draws\n%s, not\n%s", two[1], two[0])
+	}
+	if two := drawn["on"]; two[0] == two[1] {
+		t.Errorf("without a restart both programs draw the same; the test cannot fail: %s", two[0])
 	}
 }
 

@@ -23,6 +23,11 @@ func main() {
 	switch os.Args[1] {
 	case "time":
 		keepTime()
+	case "draw":
+		if os.Args[2] == "anew" {
+			wasm.Restart([4]uint64{1, 2, 3, 4})
+		}
+		say("%s", draws())
 	case "echo":
 		echo(os.Args[2])
 	case "sleep":
@@ -81,6 +86,11 @@ func keepTime() {
 		<-ticker.C
 		told("Ticker")
 	}
+	say("%s", draws())
+}
+
+// draws are draws of each kind that a program makes.
+func draws() string {
 	a, b := make(chan int, 100), make(chan int, 100)
 	for i := range 100 {
 		a <- i
@@ -95,7 +105,14 @@ func keepTime() {
 			took.WriteByte('b')
 		}
 	}
-	say("%s %d", took.String(), rand.IntN(1_000_000))
+	letters := map[rune]bool{}
+	for r := 'a'; r <= 'z'; r++ {
+		letters[r] = true
+	}
+	for r := range letters {
+		took.WriteRune(r)
+	}
+	return fmt.Sprintf("%s %d", took.String(), rand.IntN(1_000_000))
 }
 
 func echo(addr string) {
