@@ -218,13 +218,13 @@ func TestMustMet(t *testing.T) {
 			must: "c1 reaches only n1 n2",
 			met: []situation{
 				{"it does", "0 c1 invoke acquire\n1 n2 deliver c1\n1 n1 deliver c1\n2 n1 deliver c1\n3 c1 fail acquire"},
+				{"it does not know the outcome", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n3 c1 info acquire"},
 				{"later another", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n3 c1 fail acquire\n4 n3 deliver c1"},
 				{"with others about", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n2 n3 deliver c2\n2 n3 drop c1\n2 resource deliver c1\n3 c1 fail acquire"},
 			},
 			unmet: []situation{
 				{"more", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n1 n3 deliver c1\n3 c1 fail acquire"}, {"fewer", "0 c1 invoke acquire\n1 n1 deliver c1\n3 c1 fail acquire"},
 				{"too late", "0 c1 invoke acquire\n1 n1 deliver c1\n3 c1 fail acquire\n4 n2 deliver c1"}, {"unanswered", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1"},
-				{"nobody can tell", "0 c1 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n3 c1 info acquire"},
 				{"in a release", "0 c1 invoke release c1#1\n1 n1 deliver c1\n1 n2 deliver c1\n3 c1 ok release c1#1"}, {"another returns", "0 c2 invoke acquire\n1 n1 deliver c1\n1 n2 deliver c1\n3 c2 fail acquire"},
 				{"before it asks", "0 n1 deliver c1\n0 n2 deliver c1\n1 c1 invoke acquire"},
 			},

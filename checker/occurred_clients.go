@@ -332,7 +332,7 @@ func (m Must) reachesOnly(ix *index) bool {
 	return ix.some(func(i int, e history.Event) bool {
 		invoke, ok := ix.Invocation[i]
 		asks := e.Op == history.Acquire || e.Op == history.Extend
-		if !ok || !asks || e.Process != m.client || e.Kind == history.Info {
+		if !ok || !asks || e.Process != m.client {
 			return false
 		}
 		var reached []string
