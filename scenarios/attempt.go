@@ -56,7 +56,7 @@ type failure struct {
 	play.Failing // zero if the run did not come to its end
 
 	What  string // what happened, in words
-	Claim string // what is claimed, as the end of "it is claimed that the lock ..."
+	Claim string // what is claimed, as the end of "the claim is that the lock ..."
 }
 
 func (f failure) String() string {

@@ -202,8 +202,8 @@ func TestExploreFinds(t *testing.T) {
 		{"from-reply", "single", "", []string{"workload once: one perturbation is enough\n", "lease exclusion violated, no broken assumption: ", "reduced further to:\n"}},
 		{"single-uncompared", "single", script.Emptying, []string{"owner only violated, no broken assumption: ", "nemesis\n"}},
 		{"fenced-per-client", "fenced", "", []string{"nothing went wrong, and yet a claim is broken\n", "tokens violated, no broken assumption: "}},
-		{"single", "single", "", []string{"resource exclusion violated, broken assumption \"bounded pause\": ", "it is claimed that the lock survives a breach of bounded pause\n", "pause "}},
-		{"watchdog-fixed-period", "watchdog", script.LateWrite, []string{"resource exclusion violated, broken assumption \"bounded delay\": ", "it is claimed that the lock keeps this even with a breach of bounded delay, as watchdog does under this plan\n"}},
+		{"single", "single", "", []string{"resource exclusion violated, broken assumption \"bounded pause\": ", "the claim is that the lock survives a breach of bounded pause\n", "pause "}},
+		{"watchdog-fixed-period", "watchdog", script.LateWrite, []string{"resource exclusion violated, broken assumption \"bounded delay\": ", "the claim is that the lock keeps this even with a breach of bounded delay, as watchdog does under this plan\n"}},
 		{"panics", "single", script.Crashing, []string{"the run did not end: panic: no answer\n", "(explore_test.go:", "nemesis\n"}},
 		{"leaks", "single", script.Crashing, []string{"the run did not end: goroutines left behind\n", "(explore_test.go:", "nemesis\n"}},
 	} {
@@ -356,7 +356,7 @@ func TestExploreFrom(t *testing.T) {
 		fails            bool
 		want             []string
 	}{
-		{"a good lock", "single", fmt.Sprintf(page, ""), true, []string{"run own/ours: one perturbation is enough\n", "it is claimed that the lock survives a breach of bounded pause\n"}},
+		{"a good lock", "single", fmt.Sprintf(page, ""), true, []string{"run own/ours: one perturbation is enough\n", "the claim is that the lock survives a breach of bounded pause\n"}},
 		{"two runs", "fenced", fmt.Sprintf(page, ""), false, []string{"run own/ours\n", "run own/ours/short\n"}},
 		{"a broken lock", "from-reply", fmt.Sprintf(page, ""), true, []string{"run own/ours: one perturbation is enough\n", "resource exclusion violated, no broken assumption: ", "found-single-resource-exclusion-none-"}},
 		{"what the lock cannot do", "single", fmt.Sprintf(page, "  extend\n"), true, []string{"run own/ours does not apply to the lock: its leases cannot be extended"}},

@@ -48,7 +48,7 @@ func TestFuzz(t *testing.T) {
 	// alone or with lease exclusion. It stops when it has found something, mostly within 500 executions.
 	out, failed := fuzzed(t, dir, "single-counter-token", append(fuzzing, "20000x")...)
 	for _, want := range []string{
-		"--- FAIL: FuzzExplored", " violated, no broken assumption: ", "reduced further to:\n", "client c1\n", "it is claimed that the lock keeps this",
+		"--- FAIL: FuzzExplored", " violated, no broken assumption: ", "reduced further to:\n", "client c1\n", "the claim is that the lock keeps this",
 		"see it again: LOCKSTEP_REPLAY=lk1.", " go test -run '^FuzzExplored$' lockstep/scenarios\n",
 	} {
 		if !failed || !strings.Contains(out, want) {

@@ -48,7 +48,7 @@ func TestArtifacts(t *testing.T) {
 	}
 	for _, w := range []string{
 		"<h1>TestKnownLock</h1>", "3 runs: 3 proved (1 known; 1 broken; 1 not as expected)", "It survives a breach of bounded pause.", "ticket &lt;b&gt;123&lt;/b&gt;",
-		"it is claimed that the lock survives a breach of bounded pause", "go test -run &#39;^TestKnownLock$/^pause-fenced$/^single$&#39; lockstep/scenarios",
+		"the claim is that the lock survives a breach of bounded pause", "go test -run &#39;^TestKnownLock$/^pause-fenced$/^single$&#39; lockstep/scenarios",
 	} {
 		if !strings.Contains(list, w) {
 			t.Errorf("the list has no %q", w)
@@ -136,7 +136,7 @@ func TestArtifacts(t *testing.T) {
 	c := exec.Command(os.Args[0], "-test.run="+replay[2])
 	c.Env = append(os.Environ(), append(env, "LOCKSTEP_REPLAY="+file)...)
 	text, err := c.CombinedOutput()
-	for _, w := range []string{"1 run: 1 proved (1 broken)", "it is claimed that the lock survives a breach of bounded pause", "see it again: LOCKSTEP_REPLAY='" + file + "' go test -run "} {
+	for _, w := range []string{"1 run: 1 proved (1 broken)", "the claim is that the lock survives a breach of bounded pause", "see it again: LOCKSTEP_REPLAY='" + file + "' go test -run "} {
 		if err == nil || !strings.Contains(string(text), w) {
 			t.Errorf("%v; the replay does not say %q:\n%s", err, w, text)
 		}

@@ -75,7 +75,7 @@ func TestKnown(t *testing.T) {
 		passes           bool
 		want             []string
 	}{
-		{"all are known", bothKnown, "", true, []string{"this is known: ticket 123", "UNSAFE  resource exclusion bounded pause     known\n", "2 known", "it is claimed that the lock survives a breach of bounded pause"}},
+		{"all are known", bothKnown, "", true, []string{"this is known: ticket 123", "UNSAFE  resource exclusion bounded pause     known\n", "2 known", "the claim is that the lock survives a breach of bounded pause"}},
 		{"one is not", "pause-fenced/fenced/unchecked=ticket 123", "", false, []string{"this is known: ticket 123", "--- FAIL: TestKnownLock/pause-fenced/single (", "1 known; 1 broken"}},
 		{"one keeps its claim", bothKnown + ";release-race/single=ticket 5", "", false, []string{
 			"--- FAIL: TestKnownLock/release-race/single (", `scenarios.Known("release-race/single", "ticket 5") must be removed: the run no longer breaks its claim; it keeps its claim`,

@@ -51,7 +51,7 @@ func TestModuleByPackageTime(t *testing.T) {
 	t.Run("partly", func(t *testing.T) {
 		draws.Turn(t, 1, 3)
 		out, status := m.run(t, "timed", "./timed.test", "-test.v", "-test.run=^TestDated$")
-		says(t, out, status, 1, "the assumption broken with it: bounded clock error", "it is claimed that the lock is as good as single, which keeps it here", "(1 broken; 1 with the clients as WebAssembly (*))")
+		says(t, out, status, 1, "the assumption broken with it: bounded clock error", "the claim is that the lock is as good as single, which keeps it here", "(1 broken; 1 with the clients as WebAssembly (*))")
 
 		// Explore does not play a run again. With guests from the start, it finds the mistake.
 		out, status = m.run(t, "timed", "./timed.test", "-test.v", "-test.run=^TestDatedExplore$")

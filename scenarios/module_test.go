@@ -117,7 +117,7 @@ func (m module) repeats(t *testing.T, out, binary string, want ...string) {
 		return
 	}
 	name, head, text, command := failure[1], failure[2], failure[3], failure[4]
-	says(t, head+"\n"+text, 0, 0, append(want, ", seed 1, checksum ", "  ok      acquire", "verdict: UNSAFE", "was violated\n", "   1. ", "it is claimed that the lock ")...)
+	says(t, head+"\n"+text, 0, 0, append(want, ", seed 1, checksum ", "  ok      acquire", "verdict: UNSAFE", "was violated\n", "   1. ", "the claim is that the lock ")...)
 	t.Logf("%s: %s", name, command)
 	if binary != "" {
 		command = strings.NewReplacer("go test -run ", filepath.Join(m.dir, binary)+" -test.run ", " -skip ", " -test.skip ", " example.com/shop/quorum", "", " -args", "").Replace(command)
@@ -254,7 +254,7 @@ func (h *Held) deleteIfOurs(ctx context.Context) (int64, error) {
 		out, status := m.run(t, "", "go", "build", "-o", "bin/", "./trial", "./twice")
 		says(t, out, status, 0)
 		out, status = m.run(t, "", "bin/trial")
-		says(t, out, status, 1, "scenario/run ", " UNSAFE as fenced and single; ", "pause-fenced/fenced: c1 wrote A ", "  it is claimed that the lock is as good as fenced, which keeps it here\n")
+		says(t, out, status, 1, "scenario/run ", " UNSAFE as fenced and single; ", "pause-fenced/fenced: c1 wrote A ", "  the claim is that the lock is as good as fenced, which keeps it here\n")
 		out, status = m.run(t, "", "bin/twice")
 		says(t, out, status, 0, "pause-fenced/fenced SAFE 0 false\n", "pause-fenced/fenced UNSAFE 1 true\n")
 		out, status = m.run(t, "", "bin/twice", "lost")

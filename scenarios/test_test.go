@@ -311,7 +311,7 @@ func TestWorse(t *testing.T) {
 		"--- FAIL: TestLikeFenced/pause-fenced/fenced (",
 		"resource exclusion violated: c1 wrote A",
 		"the assumption broken with it: bounded pause",
-		"it is claimed that the lock is as good as fenced, which keeps it here",
+		"the claim is that the lock is as good as fenced, which keeps it here",
 		"see it again: go test -run '^TestLikeFenced$/^pause-fenced$/^fenced$' -skip '//^fenced$/.' lockstep/scenarios\n",
 	} {
 		if !strings.Contains(string(out), w) {

@@ -133,7 +133,7 @@ func (e *exploration) explain(t testing.TB, o *play.Outcome, page *script.Scenar
 		e.print(t, "%s\n%s\n%s", page.LanesText(), whyUnended(o), command)
 		return
 	}
-	e.print(t, "%s\n%s\n%s%s\nit is claimed that the lock %s\n%s", headOf(o), page.LanesText(), o.Timeline(), f, f.Claim, command)
+	e.print(t, "%s\n%s\n%s%s\nthe claim is that the lock %s\n%s", headOf(o), page.LanesText(), o.Timeline(), f, f.Claim, command)
 }
 
 // print logs a message. It has no line of the test, because rapid may be done with it.

@@ -1579,6 +1579,7 @@ func TestExplain(t *testing.T) {
 			2.002   c1 ok release c1#1`,
 			want: `
 			c1 was granted c1#1 on n1 at 0.004s with fence 1, valid until 10.000s by its own clock.
+			The key {lock}:revision was gone from n1 at 0.500s.
 			c2 was granted c2#1 on n1 at 1.004s with fence 1, valid until 11.000s by its own clock.
 			c2#1 had the same token as c1#1: 1.
 			c1 deleted the key of c2#1 on n1 at 2.001s, in the release of c1#1.

@@ -195,6 +195,7 @@ func (n *narrator) sameToken(own *facts.Lease, a, b, i int) {
 	}
 	if l := n.f.Lease(mine); l != nil && own.Fence != 0 && own.Fence == l.Fence { // a script drew it
 		n.say(step, b, []int{a, own.ReturnEvent, l.ReturnEvent}, "%s had the same token as %s: %d.", mine, other, own.Fence)
+		n.lostCounters(own, l)
 		return
 	}
 	for _, token := range sent {

@@ -23,6 +23,25 @@ func (n *narrator) tellTokens() {
 	}
 	n.grant(a, "")
 	n.renewals(a, b.GrantEvent)
+	n.counters(a, b)
+	n.delays(a)
+	if fault := n.f.TimeSetBack(a, b); fault >= 0 {
+		n.fault(step, fault)
+		n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "Fences %d and %d are times of a clock, which went back in between.", a.Fence, b.Fence)
+		n.cause = append(n.cause, fault)
+	}
+	n.grant(b, n.successions(a, b))
+	n.lostCounters(a, b)
+	relation := "less than"
+	if a.Fence == b.Fence {
+		relation = "the same as"
+	}
+	n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "Fence %d of %s was %s fence %d of %s, though the lease is newer.",
+		b.Fence, b.Label, relation, a.Fence, a.Label)
+}
+
+// lostCounters tells of counters of fencing tokens that nodes lost between two leases.
+func (n *narrator) lostCounters(a, b *facts.Lease) {
 	for i := a.GrantEvent; i < b.ReturnEvent; i++ {
 		e := n.event(i)
 		if e.Owner == "" && e.Lease == "" && e.Key != "" && (e.Op == history.Lose || e.Op == history.Expire || e.Op == history.Delete) {
@@ -33,23 +52,9 @@ func (n *narrator) tellTokens() {
 			}))
 		}
 	}
-	n.counters(a, b)
-	n.delays(a)
 	if i := n.f.HiddenCounterLost(a, b); i >= 0 {
 		n.say(step, i, nil, "%s came back with an empty disk at %s, and so without the counter of fencing tokens.", n.event(i).Process, n.time(i))
 	}
-	if fault := n.f.TimeSetBack(a, b); fault >= 0 {
-		n.fault(step, fault)
-		n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "Fences %d and %d are times of a clock, which went back in between.", a.Fence, b.Fence)
-		n.cause = append(n.cause, fault)
-	}
-	n.grant(b, n.successions(a, b))
-	relation := "less than"
-	if a.Fence == b.Fence {
-		relation = "the same as"
-	}
-	n.say(step, b.ReturnEvent, []int{a.ReturnEvent}, "Fence %d of %s was %s fence %d of %s, though the lease is newer.",
-		b.Fence, b.Label, relation, a.Fence, a.Label)
 }
 
 // counters tells of a client that set the counter of fencing tokens back between two leases, and of leases that were given another number than

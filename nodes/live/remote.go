@@ -226,6 +226,8 @@ func (r Remote) plight(err error) error {
 		err = errSlow
 	} else if strings.HasPrefix(err.Error(), "NOAUTH") {
 		err = errors.New("it requires a password: put it in the URL (redis://USER:PASSWORD@HOST:PORT), or set REDISCLI_AUTH")
+	} else if strings.HasPrefix(err.Error(), "redis: ") { // from the parser of go-redis
+		err = fmt.Errorf("its answer is not that of a Redis server: %w", err)
 	}
 	return fmt.Errorf("%s: %w", r, err)
 }

@@ -13,6 +13,8 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
@@ -413,6 +415,8 @@ func TestCheckRemotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
 	fit := "redis_version:7.0.15\r\nredis_mode:standalone\r\nrole:master\r\nmaxmemory:0\r\n"
 	for name, test := range map[string]struct {
 		url, want string
@@ -429,6 +433,7 @@ func TestCheckRemotes(t *testing.T) {
 		"a cluster":      {pretender(t, strings.Replace(fit, "standalone", "cluster", 1)), "is part of a Redis Cluster"},
 		"a Sentinel":     {pretender(t, strings.Replace(fit, "standalone", "sentinel", 1)), "is a Sentinel"},
 		"no Redis":       {pretender(t, "hello"), "does not say which version"},
+		"a web server":   {"redis://" + web.Listener.Addr().String(), ": its answer is not that of a Redis server: redis: "},
 	} {
 		warnings, err := remotes(t, test.url).Check(t.Context())
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) || len(warnings) > 0 {

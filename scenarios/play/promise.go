@@ -25,7 +25,7 @@ type Promise struct {
 // A BrokenClaim is a violation that breaks a claim.
 type BrokenClaim struct {
 	checker.Violation
-	Claim string // what is claimed, as the end of "it is claimed that the lock ..."
+	Claim string // what is claimed, as the end of "the claim is that the lock ..."
 }
 
 // Broken lists the violations that break the claim about the lock: the claim made by the options of
@@ -202,7 +202,7 @@ func (o *Outcome) Complain() string {
 		} else {
 			fmt.Fprintf(&b, "  the assumption broken with it: %s\n", of[0].Assumption)
 		}
-		fmt.Fprintf(&b, "  it is claimed that the lock %s\n", of[0].Claim)
+		fmt.Fprintf(&b, "  the claim is that the lock %s\n", of[0].Claim)
 		if n := len(of) - 1; n > 0 {
 			fmt.Fprintf(&b, "  (and %d more)\n", n)
 		}
