@@ -43,15 +43,14 @@ func Find(key string) *Source {
 	return nil
 }
 
-var (
-	row      = regexp.MustCompile("^\\| `([a-z0-9-]+)` \\| ([^|]+) \\| ([^|]*) ?\\|$")
-	linked   = regexp.MustCompile(`\[\*?([^\]]*?)\*?\]\((https?://[^)\s]+)\)`)
-	stressed = regexp.MustCompile(`\*([^*]+)\*`)
-	keyed    = regexp.MustCompile("`([a-z0-9-]+)`")
-)
-
 // parse reads the rows of the page. The title of a text is what is linked or stressed in the second column, and is quoted in its name.
 func parse(page string) ([]*Source, error) {
+	var (
+		row      = regexp.MustCompile("^\\| `([a-z0-9-]+)` \\| ([^|]+) \\| ([^|]*) ?\\|$")
+		linked   = regexp.MustCompile(`\[\*?([^\]]*?)\*?\]\((https?://[^)\s]+)\)`)
+		stressed = regexp.MustCompile(`\*([^*]+)\*`)
+		keyed    = regexp.MustCompile("`([a-z0-9-]+)`")
+	)
 	var all []*Source
 	byKey := map[string]*Source{}
 	number := 0

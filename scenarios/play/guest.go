@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"lockstep/scenarios/internal/source"
 	"lockstep/scenarios/script"
 	"lockstep/sim"
 	"lockstep/sim/wasm"
@@ -227,9 +228,31 @@ func self(ctx context.Context) (program, error) {
 }
 
 // guestEnv is the environment of a guest: that of this process, the variable that makes a process a guest, and the name of its host. Each
-// client has a host of its own.
+// client has a host of its own. Garbage is first collected when there are 64 MB of it (GOGC), which short runs never reach: when it is collected
+// depends on how much memory the whole program uses, and changes the order of goroutines.
 func guestEnv(client string) []string {
-	return append(os.Environ(), workers.GuestEnv, "HOSTNAME="+client)
+	return append(os.Environ(), workers.GuestEnv, "HOSTNAME="+client, "GOGC=1600", "GOMEMLIMIT=256MiB")
 }
 
 func beGuest(Finder) error { return errors.New("play: this process is not a guest") }
+
+// MayCallPackageTime says why the code under test may call package time; empty if it does not, and in programs that test only locks of
+// this project, such as lockstep.
+var MayCallPackageTime = sync.OnceValue(func() string {
+	dir, options, ok := wasm.SourceUnderTest()
+	if !ok {
+		return ""
+	}
+	return source.MayCallPackageTime(dir, options)
+})
+
+// Shared returns something that the clients of a native run share, and that processes on different machines do not share, such as a package
+// variable that the code under test changes; empty if there is nothing, and in programs that test only locks of this project. The error
+// says why the source cannot be searched.
+var Shared = sync.OnceValues(func() (string, error) {
+	dir, options, ok := wasm.SourceUnderTest()
+	if !ok {
+		return "", nil
+	}
+	return source.Shared(dir, options)
+})

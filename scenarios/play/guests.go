@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"sync"
 
 	"lockstep/checker"
 	"lockstep/clients"
-	"lockstep/scenarios/internal/source"
 	"lockstep/sim/history"
-	"lockstep/sim/wasm"
 	"lockstep/sim/workers"
 )
 
@@ -68,27 +65,6 @@ func (c Case) doubt(o *Outcome) {
 		o.Result.Unmet = append(o.Result.Unmet, "a client's clock was wrong, but package time was right, and "+why)
 	}
 }
-
-// MayCallPackageTime says why the code under test may call package time; empty if it does not, and in programs that test only locks of
-// this project, such as lockstep.
-var MayCallPackageTime = sync.OnceValue(func() string {
-	dir, options, ok := wasm.SourceUnderTest()
-	if !ok {
-		return ""
-	}
-	return source.MayCallPackageTime(dir, options)
-})
-
-// Shared returns something that the clients of a native run share, and that processes on different machines do not share, such as a package
-// variable that the code under test changes; empty if there is nothing, and in programs that test only locks of this project. The error
-// says why the source cannot be searched.
-var Shared = sync.OnceValues(func() (string, error) {
-	dir, options, ok := wasm.SourceUnderTest()
-	if !ok {
-		return "", nil
-	}
-	return source.Shared(dir, options)
-})
 
 // setsClientClock reports whether a fault of a client's clock had an effect.
 func (o *Outcome) setsClientClock() bool {

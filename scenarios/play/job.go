@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +98,7 @@ type done struct {
 	Result   json.RawMessage // what the worker's [Task] returned
 }
 
-func init() { gob.Register(&done{}) }
+func init() { workers.Register(&done{}) }
 
 // A Finder returns the lock that a run names; [clients.Find] finds those of the literature.
 type Finder func(lock string) (clients.New, error)

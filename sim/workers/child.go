@@ -3,7 +3,6 @@ package workers
 import (
 	"cmp"
 	"context"
-	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +21,7 @@ import (
 type child struct {
 	cmd     *exec.Cmd
 	jobs    *os.File      // to the worker
-	encoder *gob.Encoder  // of requests, to jobs
+	encoder encoder       // of requests, to jobs
 	answers chan answer   // from it; closed when there are no more
 	notice  func(string)  // called with its notices; may be nil
 	broken  error         // why there are no more answers, unless the worker ended; read only after that
@@ -69,7 +68,7 @@ func (r *run) launch(c *child) error {
 		toWorker.Close()
 		return err
 	}
-	c.jobs, c.encoder = toWorker, gob.NewEncoder(toWorker)
+	c.jobs, c.encoder = toWorker, newEncoder(toWorker)
 
 	cmd := c.cmd
 	cmd.Stdout, cmd.Stderr = c.printed, c.printed
@@ -167,7 +166,7 @@ func workerEnviron(env []string, pipes string) []string {
 func (c *child) listen(from *os.File) {
 	defer close(c.answers)
 	defer from.Close()
-	dec := gob.NewDecoder(from)
+	dec := newDecoder(from)
 	for {
 		var a answer
 		if err := dec.Decode(&a); err != nil {
