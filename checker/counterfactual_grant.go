@@ -18,6 +18,13 @@ func (ix *index) grantedIf(a, b *facts.Lease, kept []Assumption) time.Duration {
 	if slices.Contains(kept, BoundedClockError) {
 		votes = ix.votesByClock(b)
 	}
+	if len(votes) == 0 && !b.GrantSeen { // it rests on keys that its client had set before, in an attempt whose outcome it did not know
+		for n, k := range ix.Lives {
+			if k.Vote && k.From < b.ReturnEvent && b.ReturnEvent < k.To && history.Client(k.Label) == b.Client && ix.Lease(k.Label) == nil {
+				votes = append(votes, n)
+			}
+		}
+	}
 	for _, n := range votes {
 		taker := ix.Lives[n]
 		w, t := ix.room(a, b, taker, kept)
@@ -96,6 +103,9 @@ func (ix *index) room(a, b *facts.Lease, taker facts.Life, kept []Assumption) (w
 			return was, never
 		}
 		if !ix.Early(*key) {
+			if event, due := ix.forgotten(*key, taker); event >= 0 && slices.Contains(kept, DurableNodes) {
+				return was, ix.lastsUntil(a, key, due, kept)
+			}
 			due := was
 			if slices.Contains(kept, BoundedClockError) && cause.Process == key.Node && ix.Events[key.From].Wall-cause.Wall > facts.Rounding {
 				due = min(due, key.Due()) // by the wrong clock of the node, the key expired too late
@@ -109,6 +119,8 @@ func (ix *index) room(a, b *facts.Lease, taker facts.Life, kept []Assumption) (w
 		return was, max(was, a.End)
 	case slices.Contains(kept, BoundedClockError) && cause.Op == history.Delete && cause.By == a.Client && ix.mistimed(ix.Cause(*key), cause.At) >= 0:
 		return was, ix.asMeant(a, cause.Departure())
+	case cause.By != a.Client && key.Promise == history.NoEnd && was >= a.End: // taken over at an end that is in the value: as good as expired
+		return was, ix.extended(a, key, was-ix.ahead(a, key.Ordered, kept), kept)
 	case cause.By == a.Client:
 		return was, was - ix.ahead(a, cause.Departure(), kept)
 	}
@@ -137,7 +149,11 @@ func (ix *index) extended(a *facts.Lease, key *facts.Life, due time.Duration, ke
 			continue
 		}
 		if at := e.At - ix.ahead(a, e.At, kept); at < due && ix.excess(a.Client, e.Op, facts.Stretch{From: e.At, To: ix.At(out)}, kept, false) > 0 {
-			due = at + cmp.Or(e.TTL, key.Promise)
+			promise := key.Promise
+			if promise == history.NoEnd {
+				promise = ix.Meta.TTL
+			}
+			due = at + cmp.Or(e.TTL, promise)
 		}
 	}
 	return due
@@ -145,13 +161,18 @@ func (ix *index) extended(a *facts.Lease, key *facts.Life, due time.Duration, ke
 
 // dueIf returns when a key of a lease would have ended, had its node kept it: [never] if its client would have renewed it.
 func (ix *index) dueIf(a *facts.Lease, key *facts.Life, kept []Assumption) time.Duration {
+	return ix.lastsUntil(a, key, key.Due(), kept)
+}
+
+// lastsUntil returns when a key of a lease would have ended, had it kept the deadline due: [never] if its client would have renewed it.
+func (ix *index) lastsUntil(a *facts.Lease, key *facts.Life, due time.Duration, kept []Assumption) time.Duration {
 	if broken, _ := ix.unrenewed(a); ix.renewing(a) && (broken == None || slices.Contains(kept, broken)) {
 		return never
 	}
-	if key.Due() == never {
+	if due == never {
 		return never
 	}
-	return key.Due() - ix.ahead(a, key.Ordered, kept)
+	return due - ix.ahead(a, key.Ordered, kept)
 }
 
 // asking returns when the client of a lease began to ask for it, and until when it would have gone on asking.

@@ -280,6 +280,12 @@ func (ix *index) forfeited(k facts.Life) time.Duration {
 		}
 		end = max(end, ix.Holds[n].End)
 	}
+	// The request that set this key may have been such an extension, too: one that sets the key again.
+	if set := ix.Events[k.From]; set.By == "" || set.By == history.Client(k.Label) {
+		if h := ix.HoldAt(k.Label, set.Departure()); h != nil && h.From <= set.Departure() && set.Departure() <= h.End {
+			end = max(end, facts.Later(set.At, ix.LongestTTL(k.Label)))
+		}
+	}
 	var back time.Duration // by how much the clock of the node was set back
 	for _, e := range ix.Events[k.From:min(k.To+1, len(ix.Events))] {
 		if e.Process != k.Node {
@@ -335,7 +341,7 @@ func (ix *index) postdated(k facts.Life) time.Duration {
 // that of the key's owner.
 func (ix *index) misread(k facts.Life, client string) []facts.Stretch {
 	over := ix.forfeited(k)
-	if over == never {
+	if over == never || k.To < len(ix.Events) && ix.At(k.To) <= over { // it was gone by then
 		return nil
 	}
 	var s []facts.Stretch

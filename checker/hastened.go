@@ -54,7 +54,11 @@ func (ix *index) hastenedByNode(k facts.Life) bool {
 		}
 	}
 	ahead := end.Wall - set.Wall
-	return ahead > facts.Rounding && end.At < k.Timed+ix.Meta.TTL && end.At+ahead >= k.Timed+ix.Meta.TTL
+	ttl := ix.Meta.TTL
+	if in := ix.invokedBy(history.Client(k.Label), k.From, set.Departure()); in >= 0 && ix.TTL(ix.Events[in]) > 0 {
+		ttl = ix.TTL(ix.Events[in]) // for which this acquire, or this extension, asked
+	}
+	return ahead > facts.Rounding && end.At < k.Timed+ttl && end.At+ahead >= k.Timed+ttl
 }
 
 // hastenedByClients returns the fault because of which a client took over another's key too early: its clock was ahead of the owner's

@@ -142,8 +142,8 @@ func (ix *index) succession(a, b *facts.Lease) succession {
 		case op == history.Expire && missed && ix.Early(*key):
 			s.early = append(s.early, cause)
 		case op == history.Expire && voted && !missed:
-			if shorter := ix.forgotten(*key, taker); shorter >= 0 {
-				s.lost = append(s.lost, shorter)
+			if event, _ := ix.forgotten(*key, taker); event >= 0 {
+				s.lost = append(s.lost, event)
 			}
 		case op == history.Over && voted && ix.MissedExtension(*key, taker.From) >= 0:
 			s.lost = append(s.lost, ix.MissedExtension(*key, taker.From))
@@ -390,16 +390,27 @@ func (ix *index) elsewhere(label string, taker facts.Life) *facts.Life {
 	return key
 }
 
-// forgotten returns the event because of which a key expired although an extension of it would have prevented taker: the node forgot the
-// extension in a crash, or a node was promoted that had not received it. It returns -1 if there is none.
-func (ix *index) forgotten(key, taker facts.Life) int {
-	if k := ix.elsewhere(key.Label, taker); k != nil && k.Due()-facts.Rounding > key.Due() && ix.At(taker.From) < k.Due() {
-		return ix.promoted(taker)
+// forgotten returns the event because of which a key expired although an extension of it would have prevented taker, and the deadline that the
+// extension had given it: the node forgot the extension in a crash, or a node was promoted that had not received it. The event is -1 if there
+// is none.
+func (ix *index) forgotten(key, taker facts.Life) (event int, due time.Duration) {
+	promoted := ix.promoted(taker)
+	for _, n := range ix.LivesOf[key.Label] {
+		k := ix.Lives[n]
+		if !k.Vote || k.Group != taker.Group || k.Node == taker.Node || k.Key != taker.Key || k.From > promoted {
+			continue
+		}
+		if k.To < promoted && ix.Events[k.To].By != "" {
+			continue
+		}
+		if due := ix.DueBefore(k, promoted); due-facts.Rounding > key.Due() && ix.At(taker.From) < due {
+			return promoted, due
+		}
 	}
 	if event, due := ix.Forgot(key); ix.At(taker.From) < due {
-		return event
+		return event, due
 	}
-	return -1
+	return -1, 0
 }
 
 // promoted returns the promotion after which taker could be set although another key existed elsewhere; the setting itself if no

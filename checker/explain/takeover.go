@@ -71,7 +71,7 @@ func (n *narrator) takeover(first *facts.Lease, k facts.Life) {
 	missed := ""
 	if len(had) > 0 && len(copies) > 0 {
 		last := copies[len(copies)-1]
-		if had[len(had)-1].Due()-facts.Rounding > last.Due() || n.f.MissedExtension(last, k.From) >= 0 {
+		if n.f.DueBefore(had[len(had)-1], promoted)-facts.Rounding > last.Due() || n.f.MissedExtension(last, k.From) >= 0 {
 			missed = fmt.Sprintf("; the last extension of %s had never reached %s", first.Label, k.Node)
 		}
 	}

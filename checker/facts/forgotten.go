@@ -26,6 +26,17 @@ func (f *Facts) Forgot(k Life) (event int, forgotten time.Duration) {
 	return event, forgotten
 }
 
+// DueBefore returns the deadline, in true time, that a key had before event i.
+func (f *Facts) DueBefore(k Life, i int) time.Duration {
+	due := f.Dues[k.From]
+	for j := k.From + 1; j < min(i, k.To); j++ {
+		if e := f.Events[j]; e.Op == history.Retime && e.Process == k.Node && e.Key == k.Key {
+			due = f.Dues[j]
+		}
+	}
+	return due
+}
+
 // MissedExtension returns the promotion, before event i, of a node that has a copy of a key without a deadline, but did not receive the last
 // extension of its lease: the link from the old primary did not work when the client learned that the lease was extended. A lock with such a
 // key keeps the end of the lease in its value, which the history does not show. The result is -1 if there is no such promotion.
