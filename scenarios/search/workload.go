@@ -119,11 +119,11 @@ func (w Workload) work(i int, ttl, work time.Duration, extend bool) (steps []scr
 	switch {
 	case w == Resize && i%2 == 0:
 		before := min(3*ttl/10, work/2)
-		return []script.Step{script.Sleep{For: before}, script.Extend{TTL: 2 * ttl}, script.Sleep{For: work - before}}
+		return []script.Step{script.Sleep{For: before}, script.Extend{TTL: 2 * ttl}, script.Sleep{For: work - before}, script.Check{}}
 	case w == Resize:
 		return []script.Step{script.Sleep{For: ttl / 10}, script.Extend{TTL: ttl / 4}, script.Sleep{For: ttl / 10}}
 	case w == Late && work > late:
-		return []script.Step{script.Sleep{For: late}, script.Extend{}, script.Sleep{For: work - late}}
+		return []script.Step{script.Sleep{For: late}, script.Extend{}, script.Sleep{For: work - late}, script.Check{}}
 	case extend || w == Late:
 		steps = append(steps, script.Extend{})
 	}
