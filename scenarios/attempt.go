@@ -45,10 +45,15 @@ type attempt struct {
 	class    search.Class
 	failures []failure
 	excused  []play.Failing
-	outcome  *play.Outcome // if it fails
+	outcome  *play.Outcome // if it fails, and until another one is known to fail in the same ways
 
-	possible map[script.Kind][]search.Perturbation
+	possible map[script.Kind][]search.Perturbation // with which the plan can be extended; nil if they were not looked for
 	kinds    []script.Kind
+}
+
+// ends reports whether its run came to its end.
+func (a *attempt) ends() bool {
+	return len(a.failures) == 0 || a.failures[0].Failing != (play.Failing{})
 }
 
 // A failure is a claim that a run breaks.
@@ -66,10 +71,10 @@ func (f failure) String() string {
 	return fmt.Sprintf("%s: %s", f.Failing, f.What)
 }
 
-// try plays a plan, unless it was played before.
-func (c *calmRun) try(d drawing) *attempt {
+// try plays a plan, unless it was played before, and finds out how it can be extended, if further says so.
+func (c *calmRun) try(d drawing, further bool) *attempt {
 	key := d.GoString()
-	if a := c.tried[key]; a != nil {
+	if a := c.tried[key]; a != nil && (!further || a.possible != nil || !a.ends()) {
 		return a
 	}
 	s := search.Perturbed(c.page, d.plan)
@@ -87,18 +92,18 @@ func (c *calmRun) try(d drawing) *attempt {
 	if len(a.failures) > 0 {
 		a.outcome = o
 		if rest, less := did.Rest(); less {
-			return c.without(a, rest)
+			return c.without(a, rest, further)
 		}
 	}
-	if len(d.plan) < mostDrawn && c.constants != (search.Constants{}) {
+	if further && len(d.plan) < mostDrawn && c.constants != (search.Constants{}) {
 		c.find(a, o)
 	}
 	return a
 }
 
 // without returns an attempt without the faults of a that had no effect, if it still fails: a report contains no such faults.
-func (c *calmRun) without(a *attempt, rest []search.Perturbation) *attempt {
-	bare := c.try(drawing{c, a.seed, rest})
+func (c *calmRun) without(a *attempt, rest []search.Perturbation, further bool) *attempt {
+	bare := c.try(drawing{c, a.seed, rest}, further)
 	if len(bare.failures) == 0 {
 		a.class, a.failures, a.outcome = search.Unproved, nil, nil
 		return a
@@ -107,8 +112,18 @@ func (c *calmRun) without(a *attempt, rest []search.Perturbation) *attempt {
 	return bare
 }
 
+// mostExtended limits the attempts whose sites are remembered, each of which takes up to a megabyte.
+const mostExtended = 200
+
 // find finds the sites at which a plan can be extended.
 func (c *calmRun) find(a *attempt, o *play.Outcome) {
+	if len(c.extended) == mostExtended {
+		for _, b := range c.extended {
+			b.possible, b.kinds = nil, nil
+		}
+		c.extended = nil
+	}
+	c.extended = append(c.extended, a)
 	a.possible = map[script.Kind][]search.Perturbation{}
 	for _, p := range search.Sites(c.page, o, c.constants, c.within) {
 		a.possible[p.Kind] = append(a.possible[p.Kind], p)

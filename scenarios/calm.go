@@ -24,6 +24,7 @@ type calmRun struct {
 	references []*search.Reference // the locks that this one is like
 
 	tried     map[string]*attempt // by plan
+	extended  []*attempt          // those whose sites are remembered
 	singles   search.Level        // the counts of all plans with one perturbation, without those that violate something
 	setClocks int                 // in how many of these plans a clock of a client was wrong
 	walks     map[search.Class]int

@@ -204,13 +204,13 @@ func (e *exploration) exhaust() {
 	e.t.Helper()
 	perturbable := false
 	for _, c := range e.calm {
-		calm := c.try(drawing{of: c, seed: c.seed})
+		calm := c.try(drawing{of: c, seed: c.seed}, true)
 		if len(calm.kinds) == 0 {
 			continue
 		}
 		perturbable = true
 		for _, plan := range c.suspects(calm) {
-			e.note(c.try(drawing{c, c.seed, plan}))
+			e.note(c.try(drawing{c, c.seed, plan}, false))
 		}
 	}
 	if !perturbable {
@@ -240,10 +240,10 @@ func (e *exploration) walk() {
 		}
 		c.walks = r.Coverage.Classes
 		for _, f := range r.Found {
-			e.note(c.try(drawing{c, f.Seed, f.Plan}))
+			e.note(c.try(drawing{c, f.Seed, f.Plan}, false))
 		}
 		for _, f := range r.Shared { // which may break a claim of Survives
-			e.note(c.try(drawing{c, f.Seed, f.Plan}))
+			e.note(c.try(drawing{c, f.Seed, f.Plan}, false))
 		}
 	}
 }

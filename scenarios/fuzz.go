@@ -190,5 +190,5 @@ func (z *fuzzer) plan(input []byte) *attempt {
 		}
 		d = longer
 	}
-	return d.of.try(d)
+	return d.of.try(d, false)
 }

@@ -48,7 +48,7 @@ func (e *exploration) draw(rt *rapid.T) drawing {
 // longer returns the drawing with one more perturbation. Its kind is number kind of kinds, and its site number site of sites, however
 // many there are. It is not ok if the run of d has no site, or does not end.
 func (d drawing) longer(kind, kinds, site, sites int) (_ drawing, ok bool) {
-	a := d.of.try(d)
+	a := d.of.try(d, true)
 	if len(a.kinds) == 0 {
 		return d, false
 	}
@@ -63,7 +63,7 @@ func (d drawing) longer(kind, kinds, site, sites int) (_ drawing, ok bool) {
 // does not move from one bug to another.
 func (e *exploration) check(rt *rapid.T) {
 	d := rapid.Custom(e.draw).Draw(rt, "plan")
-	a := d.of.try(d)
+	a := d.of.try(d, false)
 	if len(a.failures) == 0 {
 		return
 	}

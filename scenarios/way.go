@@ -27,8 +27,12 @@ func (w way) name() string {
 	return string(w.Property)
 }
 
-// note keeps the ways in which an attempt fails, unless an earlier one fails so.
+// note keeps the ways in which an attempt fails, unless an earlier one fails so. An attempt of which it keeps nothing loses its outcome: there may
+// be thousands, and a history takes up to some megabytes.
 func (e *exploration) note(a *attempt) {
+	if a.outcome == nil { // it was noted before
+		return
+	}
 	for _, f := range a.failures {
 		w := way{failure: f, attempt: a}
 		if f.Failing != (play.Failing{}) {
@@ -38,6 +42,9 @@ func (e *exploration) note(a *attempt) {
 		if !slices.ContainsFunc(e.ways, func(v way) bool { return v.Failing == w.Failing && v.outline == w.outline }) {
 			e.ways = append(e.ways, w)
 		}
+	}
+	if !slices.ContainsFunc(e.ways, func(v way) bool { return v.attempt == a }) {
+		a.outcome = nil
 	}
 }
 
