@@ -106,7 +106,11 @@ func sentence(outcomes []*play.Outcome) string {
 		verdicts = append(verdicts, fmt.Sprintf("%d SAFE", n))
 	}
 	if t.better > 0 {
-		verdicts[0] += fmt.Sprintf(", %d of them where %s is not", t.better, name)
+		verb := "is"
+		if len(t.references) > 1 {
+			verb = "are"
+		}
+		verdicts[0] += fmt.Sprintf(", %d of them where %s %s not", t.better, name, verb)
 	}
 	if t.before {
 		name = "before"

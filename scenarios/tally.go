@@ -93,6 +93,7 @@ func (e *exploration) unreached() string {
 
 // levelInWords sums up plans of which none breaks a claim.
 func levelInWords(l search.Level) string {
-	return fmt.Sprintf("%s: %d survived, %d with a perturbation that had no effect, %d prove nothing, %d violate what is not claimed",
-		search.Grouped(l.Plans), l.Survived, l.Idle, l.Unproved, l.Violating)
+	n := search.Grouped
+	return fmt.Sprintf("%s: %s survived, %s with a perturbation that had no effect, %s unproved, %s with a violation that the claim allows",
+		n(l.Plans), n(l.Survived), n(l.Idle), n(l.Unproved), n(l.Violating))
 }

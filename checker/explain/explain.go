@@ -31,7 +31,7 @@ func Story(f *facts.Facts, v checker.Violation) []Sentence {
 		n.tell()
 	}
 	if len(n.story) == 0 {
-		return []Sentence{{v.What, v.Events}}
+		return []Sentence{{strings.TrimSuffix(v.What, ".") + ".", v.Events}}
 	}
 	for _, i := range v.Events {
 		n.sign(i)

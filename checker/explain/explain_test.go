@@ -1304,7 +1304,7 @@ func TestExplain(t *testing.T) {
 			11.006  c2 ok acquire c2#1 until=21
 			12      n1 delete c1#1 by=c1`,
 			want: `
-			c1 deleted the key of c2#1, which had the token of c1#1, on n1 at 12.000s`},
+			c1 deleted the key of c2#1, which had the token of c1#1, on n1 at 12.000s.`},
 
 		{name: "a deletion of a key that was given more time, before its owner knows of it", property: checker.OwnerOnly, change: retimes, story: `
 			0       c2 invoke acquire

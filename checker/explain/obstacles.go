@@ -38,7 +38,11 @@ func (n *narrator) obstacles(from, to int) {
 		if l := n.f.Lease(label); l != nil {
 			n.grant(l, "")
 			if late != "" {
-				n.say(step, keys[0].From, signs, "A late request of %s set the key of %s again on %s at %s: %s.", client, label, keys[0].Node, n.time(keys[0].From), late)
+				again := ""
+				if n.first(label, keys[0].Node) < keys[0].From {
+					again = "again "
+				}
+				n.say(step, keys[0].From, signs, "A late request of %s set the key of %s %son %s at %s: %s.", client, label, again, keys[0].Node, n.time(keys[0].From), late)
 			} else {
 				n.setAgain(l, keys[0])
 			}
