@@ -18,7 +18,7 @@ func (ix *index) grantedIf(a, b *facts.Lease, kept []Assumption) time.Duration {
 	if slices.Contains(kept, BoundedClockError) {
 		votes = ix.votesByClock(b)
 	}
-	if len(votes) == 0 && !b.GrantSeen { // it rests on keys that its client had set before, in an attempt whose outcome it did not know
+	if len(votes) == 0 { // it rests on keys that its client had set before, in an attempt whose outcome it did not know
 		for n, k := range ix.Lives {
 			if k.Vote && k.From < b.ReturnEvent && b.ReturnEvent < k.To && history.Client(k.Label) == b.Client && ix.Lease(k.Label) == nil {
 				votes = append(votes, n)

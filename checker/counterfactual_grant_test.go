@@ -64,3 +64,24 @@ func TestRoomOfMisdatedKey(t *testing.T) {
 		}
 	}
 }
+
+// TestRoomOfEndedLease: a key without an end that another client takes over when the lease is over would have stayed if the extension had arrived.
+func TestRoomOfEndedLease(t *testing.T) {
+	const c2 = "11 c2 invoke acquire\n13 n1 set c2#1\n13.1 c2 ok acquire c2#1 until=23"
+	for _, test := range []struct {
+		name, until, story string
+		kept               Assumption
+		want               time.Duration
+	}{
+		{"taken over", "never", "8 c1-n1 fault cut cut_c1-n1\n8 c1 invoke extend c1#1\n8.5 c1 info extend c1#1\n12 n1 delete c1#1 by=c2\n" + c2, BoundedDelay, 18 * time.Second},
+		{"taken over, but it had an end", "20.1", "8 c1-n1 fault cut cut_c1-n1\n8 c1 invoke extend c1#1\n8.5 c1 info extend c1#1\n12 n1 delete c1#1 by=c2\n" + c2, BoundedDelay, 12 * time.Second},
+		{"deleted by its own client after a pause", "never", "9 c1 fault pause\n11 c1 fault resume\n12 n1 delete c1#1\n" + c2, BoundedPause, 10 * time.Second},
+	} {
+		h := handmade.History(t, inOrder(t, "0 c1 invoke acquire\n0.1 n1 set c1#1 until="+test.until+"\n0.2 c1 ok acquire c1#1 until=10\n"+test.story))
+		ix := &index{Facts: facts.Of(h)}
+		taker := ix.Lives[ix.LivesOf["c2#1"][0]]
+		if _, would := ix.room(ix.Lease("c1#1"), ix.Lease("c2#1"), taker, []Assumption{test.kept}); would != test.want {
+			t.Errorf("%s: %v, want %v", test.name, would, test.want)
+		}
+	}
+}

@@ -61,6 +61,7 @@ func TestFaultTolerance(t *testing.T) {
 	)
 	const short = "0 c1 invoke acquire ttl=2\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=2 ttl=2\n"
 	const endless = "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n"
+	const setAgain = endless + "0.2 c1 ok acquire c1#1 until=10\n7 c1 invoke extend c1#1\n7.1 n1 over c1#1 was=c1#1 until=never\n7.2 c1 fault crash\n"
 	behind := func(story string) string { return strings.ReplaceAll(story, "acquire\n", "acquire wall=-60\n") }
 	misled := func(client string, from, to float64) []string {
 		return []string{fmt.Sprintf("%s asked for the lock, and from %.3fs to %.3fs nobody got it, though nobody held it and n1 was up and in reach [bounded clock error]", client, from, to)}
@@ -75,6 +76,12 @@ func TestFaultTolerance(t *testing.T) {
 		{name: "a key without an end, whose owner crashed", story: endless + "0.2 c1 ok acquire c1#1 until=10\n7 c1 fault crash\n" + tries("c2", 10, 16), want: vain("c2", 10.11, 16, "n1 was up and in reach")},
 		{name: "a key without an end, whose owner crashed right after an extension", story: endless + "0.2 c1 ok acquire c1#1 until=10\n7 c1 invoke extend c1#1\n7.1 n1 deliver c1 sent=7.05\n7.1 c1 fault crash\n" + tries("c2", 10, 17)},
 		{name: "and long after that", story: endless + "0.2 c1 ok acquire c1#1 until=10\n7 c1 invoke extend c1#1\n7.1 n1 deliver c1 sent=7.05\n7.1 c1 fault crash\n" + tries("c2", 10, 23), want: vain("c2", 17.21, 23, "n1 was up and in reach")},
+		{name: "a key without an end that an extension set again", story: setAgain + tries("c2", 10, 17)},
+		{name: "and long after that, too", story: setAgain + tries("c2", 10, 23), want: vain("c2", 17.21, 23, "n1 was up and in reach")},
+		{name: "a key without an end that an extension set again for longer", story: strings.Replace(setAgain, "extend c1#1", "extend c1#1 ttl=20", 1) + tries("c2", 10, 23)},
+		{name: "a key without an end that nobody set again", story: strings.Replace(setAgain, "over c1#1", "over c1#1 by=nobody", 1) + tries("c2", 10, 17)},
+		{name: "a key without an end that another client set again", story: strings.Replace(setAgain, "over c1#1", "over c1#1 by=c3", 1) + tries("c2", 10, 17), want: vain("c2", 10.11, 17, "n1 was up and in reach")},
+		{name: "a key without an end that was set again when the lease was over", story: strings.NewReplacer("7 c1", "10.1 c1", "7.1", "10.2", "7.2", "10.3").Replace(setAgain) + tries("c2", 10, 17), want: vain("c2", 10.11, 17, "n1 was up and in reach")},
 		{name: "a key without an end, whose owner asked for the lock again when its lease was over", story: endless + "0.2 c1 ok acquire c1#1 until=10\n11 c1 invoke acquire\n11.1 n1 deliver c1 sent=11.05\n11.1 c1 fault crash\n" + tries("c2", 10, 17), want: vain("c2", 10.11, 17, "n1 was up and in reach")},
 		{name: "a key without an end, and the clock of the node was set back", story: endless + "0.2 c1 ok acquire c1#1 until=10\n5 n1 fault jump wall=-5\n7 c1 fault crash\n" + tries("c2", 10, 15)},
 		{name: "and long after that, by the clock of the node", story: endless + "0.2 c1 ok acquire c1#1 until=10\n5 n1 fault jump wall=-5\n7 c1 fault crash\n" + tries("c2", 10, 21), want: vain("c2", 15.11, 21, "n1 was up and in reach")},
@@ -177,6 +184,10 @@ func TestFaultTolerance(t *testing.T) {
 		{name: "a key without an end, of a lease that is over", story: endless + "0.2 c1 ok acquire c1#1 until=10\n" + tries("c2", 1, 20), want: vain("c2", 10.11, 20, "n1 was up and in reach")},
 		{name: "a key without an end, and a clock that is behind",
 			story: endless + "0.2 c1 ok acquire c1#1 until=10\n1 c2 fault jump wall=-60\n" + behind(tries("c2", 1, 20)), want: misled("c2", 10.11, 20)},
+		{name: "a key without an end that was gone in time, and a clock that is behind",
+			story: endless + "0.2 c1 ok acquire c1#1 until=10\n3 c1 invoke release c1#1\n3.1 n1 delete c1#1\n3.2 c1 ok release c1#1\n" + behind(tries("c2", 1, 20)), want: vain("c2", 3.2, 20, "n1 was up and in reach")},
+		{name: "a key without an end that was gone just in time, and a clock that is behind",
+			story: endless + "0.2 c1 ok acquire c1#1 until=10\n10.11 n1 delete c1#1 by=c3\n" + behind(tries("c2", 1, 20)), want: vain("c2", 10.11, 20, "n1 was up and in reach")},
 		{name: "a clock that is behind for a while",
 			story: endless + "0.2 c1 ok acquire c1#1 until=10\n1 c2 fault jump wall=-60\n" + behind(tries("c2", 1, 12)) + "12 c2 fault jump\n" + tries("c2", 12, 20), want: vain("c2", 10.11, 20, "n1 was up and in reach")},
 		{name: "a clock that is behind for long enough",

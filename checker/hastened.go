@@ -55,7 +55,7 @@ func (ix *index) hastenedByNode(k facts.Life) bool {
 	}
 	ahead := end.Wall - set.Wall
 	ttl := ix.Meta.TTL
-	if in := ix.invokedBy(history.Client(k.Label), k.From, set.Departure()); in >= 0 && ix.TTL(ix.Events[in]) > 0 {
+	if in := ix.invokedBy(history.Client(k.Label), k.From, set.Departure()); in >= 0 {
 		ttl = ix.TTL(ix.Events[in]) // for which this acquire, or this extension, asked
 	}
 	return ahead > facts.Rounding && end.At < k.Timed+ttl && end.At+ahead >= k.Timed+ttl

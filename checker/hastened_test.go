@@ -102,6 +102,7 @@ func TestHastenedByNode(t *testing.T) {
 		n1, n1Ahead = "0.1 n1 set c1#1 until=never\n", "0.1 n1 set c1#1 until=never wall=6\n"
 		n2          = "0.1 n2 set c1#1 until=never\n"
 		r1          = "0.2 r1 set c1#1 until=never by=n1 wall=6\n1 r1 promote\n"
+		again       = "2 c1 invoke extend c1#1 ttl=TTL\n2.1 n1 over c1#1 was=c1#1 until=never\n"
 		acquire     = "5 c2 invoke acquire\n"
 		taken       = acquire + "5.1 n1 over c2#1 was=c1#1 until=never sent=5 wall=6"
 		takenThere  = acquire + "5.1 r1 over c2#1 was=c1#1 until=never sent=5 wall=6"
@@ -115,6 +116,10 @@ func TestHastenedByNode(t *testing.T) {
 		{"it was ahead all the time, and that of another node was right", n2 + n1Ahead + taken, false},
 		{"that of the copy is ahead of that of the original", n1 + r1 + takenThere, true},
 		{"both are ahead", n1Ahead + r1 + takenThere, false},
+		{"it was set forward, by less than an extension asked for", n1 + strings.ReplaceAll(again, "TTL", "20") + taken, false},
+		{"it was set forward, by more than an extension asked for", n1 + strings.ReplaceAll(again, "TTL", "8") + taken, true},
+		{"an extension was asked for before there was a copy", n1 + "0.15 c1 invoke extend c1#1 ttl=20\n" + r1 + takenThere, true},
+		{"the key was asked for at an unknown time", strings.Replace(n1, "set c1#1", "set c1#1 sent=-1", 1) + taken, true},
 		{"both are ahead, and that of another node was right", n2 + n1Ahead + r1 + takenThere, false},
 	} {
 		ix := &index{Facts: facts.Of(handmade.History(t, "nodes 2\nreplica r1\n0 c1 invoke acquire\n"+test.story))}

@@ -394,17 +394,20 @@ func (ix *index) elsewhere(label string, taker facts.Life) *facts.Life {
 // extension had given it: the node forgot the extension in a crash, or a node was promoted that had not received it. The event is -1 if there
 // is none.
 func (ix *index) forgotten(key, taker facts.Life) (event int, due time.Duration) {
-	promoted := ix.promoted(taker)
 	for _, n := range ix.LivesOf[key.Label] {
 		k := ix.Lives[n]
-		if !k.Vote || k.Group != taker.Group || k.Node == taker.Node || k.Key != taker.Key || k.From > promoted {
+		if !k.Vote || k.Group != taker.Group || k.Node == taker.Node || k.Key != taker.Key || k.From > taker.From {
 			continue
 		}
-		if k.To < promoted && ix.Events[k.To].By != "" {
+		if k.To < taker.From && ix.Events[k.To].By != "" && !ix.Servers[ix.Events[k.To].By] {
 			continue
 		}
-		if due := ix.DueBefore(k, promoted); due-facts.Rounding > key.Due() && ix.At(taker.From) < due {
-			return promoted, due
+		set, again := ix.Commanded(k, taker.From), ix.Commanded(key, taker.From)
+		if set < again && !ix.Servers[ix.Events[again].By] {
+			continue // a later command has set the deadline again
+		}
+		if due := ix.Dues[set]; due-facts.Rounding > key.Due() && ix.At(taker.From) < due {
+			return ix.promoted(taker), due
 		}
 	}
 	if event, due := ix.Forgot(key); ix.At(taker.From) < due {

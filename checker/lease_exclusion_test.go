@@ -660,6 +660,29 @@ func TestLeaseExclusionExtensionForgotten(t *testing.T) {
 		{name: "a date in the value, and the copy came after the extension", story: strings.Replace(dated, "0.1 r1 set c1#1 by=n1 until=never\n", "", 1) + "4 n1-r1 fault cut cut_n1-r1\n" + told + "5.3 r1 set c1#1 by=n1 until=never\n6 r1 promote\n" + c2("r1", "over c2#1 was=c1#1"),
 			want: []string{overlap + " [none]"}},
 	}
+	const (
+		promoted = "6 r1 promote\n10.1 r1 expire c1#1\n"
+		undated  = "replica r1\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=10.1\n0.2 c1 ok acquire c1#1 until=10\n" // no copy yet
+	)
+	taken := c2("r1", "set c2#1")
+	others = append(others, []verdictCase{
+		{name: "the replica, which the old primary follows", story: c1 + extended + "6 r1 promote\n7 n1 follow r1\n7.1 n1 retime c1#1 until=10.1 by=r1\n10.1 r1 expire c1#1\n10.1 n1 delete c1#1 by=r1\n" + taken,
+			want: []string{overlap + " [durable nodes]"}},
+		{name: "the old primary is extended", story: c1 + "4 r1 promote\n" + extended + "10.1 r1 expire c1#1\n" + taken, want: []string{overlap + " [durable nodes]"}},
+		{name: "the replica, and the extension had set the key again", story: c1 + "5 c1 invoke extend c1#1\n5.1 n1 over c1#1 was=c1#1 until=15.1 by=c1\n5.2 c1 ok extend c1#1 until=15\n" + promoted + taken,
+			want: []string{overlap + " [durable nodes]"}},
+		{name: "the disk, and then the replica", story: undated + extended + "5.5 n1 retime c1#1 until=10.1 by=nobody\n5.6 r1 set c1#1 by=n1\n" + promoted + taken, want: []string{overlap + " [durable nodes]"}},
+		{name: "the replica, and then a client", story: c1 + extended + "6 r1 promote\n7 r1 retime c1#1 until=10.5 by=c3\n10.5 r1 expire c1#1\n" + taken, want: []string{overlap + " [none]"}},
+		{name: "the replica, and a client had shortened it again", story: c1 + extended + "5.5 n1 retime c1#1 until=10.1 by=c3\n" + promoted + taken, want: []string{overlap + " [none]"}},
+		{name: "the replica, and a client had removed the key", story: "replica r2\n" + c1 + extended + "5.3 r2 set c1#1 by=n1\n5.5 n1 delete c1#1 by=c3\n" + promoted + taken, want: []string{overlap + " [none]"}},
+		{name: "the replica, by less than deadlines are rounded", story: c1 + strings.Replace(extended, "15.1", "10.1005", 1) + "6 r1 promote\n10 c2 invoke acquire\n10.1 r1 expire c1#1\n10.1002 r1 set c2#1 until=20.1\n10.2 c2 ok acquire c2#1 until=20",
+			want: []string{"c2 held c2#1 from 10.200s to 20.000s, while c1 held c1#1 from 0.200s to 15.000s [none]"}},
+		{name: "the old primary is extended, but too late", story: c1 + told + promoted + "10.1 n1 expire c1#1\n" + taken + "\n12 n1 set c1#1 until=22", want: []string{overlap + " [none]"}},
+		{name: "another key is extended", story: c1 + "0.3 n1 set c1#1 key=other until=10.1\n" + strings.Replace(extended, "until=15.1", "key=other until=15.1", 1) + promoted + taken, want: []string{overlap + " [none]"}},
+		{name: "another replica is extended", story: "replica r2\n" + c1 + "0.2 r2 set c1#1 by=n1\n" + strings.Replace(extended, "n1", "r2", 1) + promoted + taken, want: []string{overlap + " [none]"}},
+		{name: "one of three nodes is extended", story: "nodes 3\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.1 n2 set c1#1\n0.1 n3 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n" + strings.Replace(extended, "n1", "n3", 1) +
+			"10.1 n1 expire c1#1\n10.1 n2 expire c1#1\n11 c2 invoke acquire\n11.1 n1 set c2#1\n11.1 n2 set c2#1\n11.2 c2 ok acquire c2#1 until=21", want: []string{overlap + " [none]"}},
+	}...)
 	testProperty(t, LeaseExclusion, slices.Concat(stories, good, others))
 	for i := range stories {
 		stories[i].want = nil

@@ -81,9 +81,11 @@ func noLostVote(ix *index) []Violation {
 		case now.due < was.due-facts.Rounding && now.due < end-facts.Rounding:
 			verb = "shortened the life of"
 			fault = ix.mistimed(i, min(was.due, end))
-			// The key has the TTL that the client asked for, but the client counts this TTL with a slow clock.
-			if in := ix.invokedBy(e.By, i, e.Departure()); fault < 0 && in >= 0 && now.due >= facts.Later(ix.At(in), ix.TTL(ix.Events[in]))-facts.Rounding {
-				fault = clockFault(ix, l)
+			// The key lasts for as long as the client asked for and was told, but the client counts this time with a slow clock.
+			if in := ix.invokedBy(e.By, i, e.Departure()); fault < 0 && in >= 0 {
+				if left := facts.Reading(ix.Clocks[e.By], end) - ix.Events[in].Clock; now.due >= facts.Later(ix.At(in), left)-facts.Rounding {
+					fault = clockFault(ix, l)
+				}
 			}
 		default:
 			continue

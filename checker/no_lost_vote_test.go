@@ -1,6 +1,9 @@
 package checker
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNoLostVote(t *testing.T) {
 	const one = `
@@ -35,6 +38,7 @@ func TestNoLostVote(t *testing.T) {
 		0.3  n3 set c1#1 sent=0.25
 		0.32 n1 delete c1#1 sent=0.22
 	`
+	const slow = "0 c1 fault drift ppm=-5000\n0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=9.9 clock=0.2\n1 c1 invoke extend c1#1 ttl=4 clock=0.995\n"
 	const late = ", by a late command that had left before the one that set the key or its deadline [none]"
 	testProperty(t, NoLostVote, []verdictCase{
 		{name: "a key that is kept", story: majority},
@@ -161,6 +165,21 @@ func TestNoLostVote(t *testing.T) {
 			story: one + "1 n1 fault jump jump_n1_+20s wall=20\n3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=25 wall=20\n3.2 c1 fail extend c1#1"},
 		{name: "an instant that was too early by any clock", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [none]"},
 			story: one + "1 c1 fault jump jump_c1_-1s wall=-1\n3 c1 invoke extend c1#1 wall=-1\n3.1 n1 retime c1#1 sent=3.05 until=5 wall=0\n3.2 c1 fail extend c1#1 wall=-1"},
+
+		{name: "less time by a clock that is slow", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 1.005s [bounded clock error]"},
+			story: slow + "1.005 n1 retime c1#1 until=5.005\n1.01 c1 ok extend c1#1 until=4.995 clock=1.005"},
+		{name: "less time by a clock that is slow, and rounding", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 1.005s [bounded clock error]"},
+			story: slow + "1.005 n1 retime c1#1 until=4.9995\n1.01 c1 ok extend c1#1 until=4.995 clock=1.005"},
+		{name: "less time than was asked for, and a clock that is slow", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 1.005s [none]"},
+			story: slow + "1.005 n1 retime c1#1 until=4.99\n1.01 c1 ok extend c1#1 until=4.995 clock=1.005"},
+		{name: "less time than was told, and a clock that is slow", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 1.005s [none]"},
+			story: slow + "1.005 n1 retime c1#1 until=5.005\n1.01 c1 ok extend c1#1 until=6 clock=1.005"},
+		{name: "less time than was told, and a clock that is fast", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 1.005s [none]"},
+			story: strings.NewReplacer("-5000", "5000", "0.995", "1.005").Replace(slow) + "1.005 n1 retime c1#1 until=5.005\n1.01 c1 ok extend c1#1 until=6 clock=1.015"},
+		{name: "an instant on a node whose clock is ahead, and a clock that is slow for no visible reason", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 1.005s [bounded clock error]"},
+			story: strings.NewReplacer("0 c1 fault drift ppm=-5000", "0 n1 fault jump jump_n1_+20ms", "0.995", "0.98").Replace(slow) + "1.005 n1 retime c1#1 until=5.025 wall=0.02\n1.01 c1 ok extend c1#1 until=4.98 clock=0.98"},
+		{name: "less time by a command from before its client asked for anything", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.000s" + late},
+			story: "1 c1 invoke acquire\n1.1 n1 set c1#1\n1.2 c1 ok acquire c1#1 until=11\n3 n1 retime c1#1 until=5 sent=0.5"},
 
 		{name: "an instant by a client whose clock is behind, sent again when it passes", want: []string{"c1 deleted its own key of c1#1 on n1 at 8.000s [bounded clock error]"},
 			story: "0 c1 fault jump jump_c1_-7s wall=-7\n0 c1 invoke acquire wall=-7\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=never renews wall=-7\n5.1 n1 retime c1#1 sent=5 until=8\n8 n1 delete c1#1 sent=7.9 until=8"},

@@ -236,9 +236,40 @@ func TestResourceExclusionBlame(t *testing.T) {
 		0.21 c2 ok acquire c2#1 until=9.9
 		0.24 resource accept B c2#1 sent=0.22
 	`
+	// The lease is extended on the primary only.
+	const tookBack = `
+		replica r1
+		0    c1 invoke acquire
+		0.1  n1 set c1#1 until=10.1
+		0.1  r1 set c1#1 by=n1
+		0.2  c1 ok acquire c1#1 until=10
+		5    c1 invoke extend c1#1 ttl=20
+		5.1  n1 retime c1#1 until=25.1
+		5.2  c1 ok extend c1#1 until=25
+		6    r1 promote
+		7    n1 follow r1
+		7.1  n1 retime c1#1 until=10.1 by=r1
+		10.1 r1 expire c1#1
+		10.1 n1 delete c1#1 by=r1
+		11   c2 invoke acquire
+		12   r1 set c2#1
+		12.1 c2 ok acquire c2#1 until=22
+	`
+	const (
+		extendedInVain = "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 ok acquire c1#1 until=10\n7.9 c1-n1 fault cut cut_c1-n1\n8 c1 invoke extend c1#1\n"
+		inVain         = "7.9 c1-n1 fault cut cut_c1-n1\n8 c1 invoke extend c1#1\n10.1 n1 expire c1#1\n"
+		taken          = "11 c2 invoke acquire\n12   n1 over c2#1 was=c1#1 until=never\n12.1 c2 ok acquire c2#1 until=22\n8.5 c1 info extend c1#1\n"
+		attempt        = "11 c2 invoke acquire\n11.2 n1 set c2#1\n11.3 c2 info acquire\n"
+		again          = "11.5 c2 invoke acquire\n12 c2 ok acquire c2#2 until=22\n8.5 c1 info extend c1#1\n"
+		late           = "15.003 resource accept A c1#1 sent=15"
+	)
 	blame := func(name, story, assumption string) verdictCase {
 		const late = "c1 wrote A under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s"
-		return verdictCase{name: name, story: story, want: []string{late + " [" + assumption + "]"}}
+		text := late
+		if strings.Contains(story, "ok acquire c2#2") {
+			text = strings.Replace(late, "c2#1", "c2#2", 1)
+		}
+		return verdictCase{name: name, story: inOrder(t, story), want: []string{text + " [" + assumption + "]"}}
 	}
 	testProperty(t, ResourceExclusion, []verdictCase{
 		blame("a pause after the return", c1+"1 c1 fault pause"+c2+"15 c1 fault resume\n15.003 resource accept A c1#1 sent=15.001", "bounded pause"),
@@ -281,6 +312,20 @@ func TestResourceExclusionBlame(t *testing.T) {
 		blame("invoked after the release", c1+"3 c1 invoke release c1#1\n3.1 n1 delete c1#1\n3.2 c1 ok release c1#1\n5 c1 invoke write A c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
 		blame("another write invoked in time", c1+"5 c1 invoke write Z c1#1"+c2+"15.003 resource accept A c1#1 sent=14", "bounded delay"),
 		blame("invoked again after the lease", c1+"5 c1 invoke write A c1#1\n6 c1 ok write"+c2+"13 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=14", "none"),
+		blame("an extension that did not arrive, and the end in the value passed", extendedInVain+taken+late, "bounded delay"),
+		blame("the same if the key was deleted first", extendedInVain+strings.Replace(taken, "12   n1 over c2#1 was=c1#1", "12 n1 delete c1#1 by=c2\n12 n1 set c2#1", 1)+late, "bounded delay"),
+		blame("the same, but the extension asked for too little", strings.ReplaceAll(extendedInVain, "extend c1#1", "extend c1#1 ttl=1")+taken+late, "none"),
+		blame("the same, but the extension arrived", strings.Replace(extendedInVain, "7.9 c1-n1 fault cut cut_c1-n1\n", "", 1)+taken+late, "none"),
+		{name: "an extension that did not arrive, and a key that was taken over before its end", want: []string{"c1 wrote A under c1#1 at 15.003s, after c2 was granted c2#1 at 9.000s [none]"},
+			story: extendedInVain + "8.5 c1 info extend c1#1\n8.5 c2 invoke acquire\n9 n1 over c2#1 was=c1#1 until=never\n9.1 c2 ok acquire c2#1 until=19\n" + late},
+		blame("an extension that did not arrive, and the lock was got with a key of an earlier attempt", c1+inVain+attempt+again+late, "bounded delay"),
+		blame("the same with a key of another client", c1+inVain+strings.ReplaceAll(attempt, "c2", "c3")+again+late, "none"),
+		blame("the same with a key that was gone", c1+inVain+attempt+"11.4 n1 delete c2#1\n"+again+late, "none"),
+		blame("the same with a key that was gone, and its copy", "replica r1\n"+c1+"0.3 r1 set c1#1 by=n1\n"+strings.Replace(inVain, "10.1 n1 expire c1#1", "10.1 n1 expire c1#1\n10.1 r1 delete c1#1 by=n1", 1)+attempt+"11.3 r1 set c2#1 by=n1\n11.4 n1 delete c2#1\n"+again+late, "none"),
+		blame("the same with a key that came too late", c1+inVain+again+"12.5 n1 set c2#1 sent=11.1\n"+late, "none"),
+		blame("the same with a key of its own as well", "nodes 3\n"+c1+"0.15 n2 set c1#1\n"+inVain+"10.1 n2 expire c1#1\n"+attempt+strings.Replace(again, "12 c2", "11.8 n2 set c2#2\n12 c2", 1)+late, "none"),
+		{name: "an extension that a failover took back", want: []string{"c1 wrote A under c1#1 at 15.003s, after c2 was granted c2#1 at 12.000s [durable nodes]"}, story: tookBack + "15.003 resource accept A c1#1 sent=15"},
+		{name: "an extension that a failover took back, and the write was late, too", want: []string{"c1 wrote A under c1#1 at 30.000s, after c2 was granted c2#1 at 12.000s [durable nodes]"}, story: tookBack + "30 resource accept A c1#1 sent=15"},
 		blame("sent at an unknown time", c1+c2+"15.003 resource accept A c1#1", "none"),
 		blame("sent under a lease that was never valid", "0 c1 invoke acquire\n0.1 n1 set c1#1\n11 c1 ok acquire c1#1 until=10"+c2+"15.003 resource accept A c1#1 sent=11", "bounded delay"),
 		blame("a check passed by a clock that had been set back", setBack+c2+"14.9 c1 ok check c1#1\n15 c1 invoke write A c1#1\n15.003 resource accept A c1#1 sent=15", "bounded clock error"),

@@ -422,6 +422,63 @@ func TestExplain(t *testing.T) {
 			From 11.006s on both c1 and c2 held the lock, until c2 exited at 12.000s; c1 exited at 13.000s.
 			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
 
+		{name: "a failover after an extension, and the old primary is a replica now", property: checker.LeaseExclusion, change: replicas, broken: checker.DurableNodes, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10
+			0.005   r1 set c1#1 by=n1 until=10
+			0.006   c1 ok acquire c1#1 until=10
+			4       n1-r1 fault cut cut_n1-r1
+			5       c1 invoke extend c1#1
+			5.004   n1 retime c1#1 until=15 by=c1
+			5.006   c1 ok extend c1#1 until=15
+			6       r1 promote
+			7       n1 follow r1
+			7.003   n1 retime c1#1 until=10 by=r1
+			10      r1 expire c1#1
+			10.001  n1 delete c1#1 by=r1
+			11      c2 invoke acquire
+			11.004  r1 set c2#1 until=21
+			11.006  c2 ok acquire c2#1 until=21
+			12      c2 info exit
+			13      c1 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			From 4.000s on messages between n1 and r1 did not get through.
+			c1 extended c1#1 at 5.006s, until 15.000s by its own clock.
+			At 6.000s r1 took the place of n1; the last extension of c1#1 had never reached r1.
+			The key of c1#1 expired on r1 at 10.000s.
+			c2 was granted c2#1 on r1 at 11.004s, valid until 21.000s by its own clock.
+			c1 did not know this: by its own clock c1#1 was valid until 15.000s.
+			From 11.006s on both c1 and c2 held the lock, until c2 exited at 12.000s; c1 exited at 13.000s.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
+
+		{name: "an extension after a failover, on the old primary", property: checker.LeaseExclusion, change: replicas, broken: checker.DurableNodes, story: `
+			0       c1 invoke acquire
+			0.004   n1 set c1#1 until=10
+			0.005   r1 set c1#1 by=n1 until=10
+			0.006   c1 ok acquire c1#1 until=10
+			3       n1-r1 fault cut cut_n1-r1
+			4       r1 promote
+			5       c1 invoke extend c1#1
+			5.004   n1 retime c1#1 until=15 by=c1
+			5.006   c1 ok extend c1#1 until=15
+			10      r1 expire c1#1
+			11      c2 invoke acquire
+			11.004  r1 set c2#1 until=21
+			11.006  c2 ok acquire c2#1 until=21
+			12      c2 info exit
+			13      c1 info exit`,
+			want: `
+			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
+			From 3.000s on messages between n1 and r1 did not get through.
+			At 4.000s r1 took the place of n1, which kept running by itself.
+			c1 extended c1#1 at 5.006s, until 15.000s by its own clock.
+			The key of c1#1 expired on r1 at 10.000s.
+			c2 was granted c2#1 on r1 at 11.004s, valid until 21.000s by its own clock.
+			c1 did not know this: by its own clock c1#1 was valid until 15.000s.
+			From 11.006s on both c1 and c2 held the lock, until c2 exited at 12.000s; c1 exited at 13.000s.
+			The environment broke the assumption that a node that has granted a lease, and any node that takes its place, remembers it while it lasts.`},
+
 		{name: "a failover after an extension of a time in the value", property: checker.LeaseExclusion, change: replicas, broken: checker.DurableNodes, story: `
 			0       c1 invoke acquire
 			0.004   n1 set c1#1 until=never

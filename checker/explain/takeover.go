@@ -44,8 +44,8 @@ func (n *narrator) takeover(first *facts.Lease, k facts.Life) {
 	for _, o := range n.f.Lives {
 		switch {
 		case o.Label != first.Label || o.Key != k.Key:
-		case o.Node == primary && o.From > promoted:
-			n.say(step, promoted, []int{o.From}, "At %s %s took the place of %s, which kept running by itself.", n.time(promoted), k.Node, primary)
+		case o.Node == primary && n.f.Commanded(o, k.From) > promoted:
+			n.say(step, promoted, []int{n.f.Commanded(o, k.From)}, "At %s %s took the place of %s, which kept running by itself.", n.time(promoted), k.Node, primary)
 			n.cause = append(n.cause, promoted)
 			return
 		case o.From > promoted:
@@ -71,7 +71,7 @@ func (n *narrator) takeover(first *facts.Lease, k facts.Life) {
 	missed := ""
 	if len(had) > 0 && len(copies) > 0 {
 		last := copies[len(copies)-1]
-		if n.f.DueBefore(had[len(had)-1], promoted)-facts.Rounding > last.Due() || n.f.MissedExtension(last, k.From) >= 0 {
+		if extended := n.f.Commanded(had[len(had)-1], promoted); n.f.Dues[extended]-facts.Rounding > last.Due() || n.f.MissedExtension(last, k.From) >= 0 {
 			missed = fmt.Sprintf("; the last extension of %s had never reached %s", first.Label, k.Node)
 		}
 	}

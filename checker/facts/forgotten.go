@@ -26,15 +26,16 @@ func (f *Facts) Forgot(k Life) (event int, forgotten time.Duration) {
 	return event, forgotten
 }
 
-// DueBefore returns the deadline, in true time, that a key had before event i.
-func (f *Facts) DueBefore(k Life, i int) time.Duration {
-	due := f.Dues[k.From]
+// Commanded returns the last event before event i by which the command of a client gave a key its deadline. It ignores what the node took from
+// its disk, or, as a replica, from the node that had replaced it.
+func (f *Facts) Commanded(k Life, i int) int {
+	last := k.From
 	for j := k.From + 1; j < min(i, k.To); j++ {
-		if e := f.Events[j]; e.Op == history.Retime && e.Process == k.Node && e.Key == k.Key {
-			due = f.Dues[j]
+		if e := f.Events[j]; e.Op == history.Retime && e.Process == k.Node && e.Key == k.Key && e.By != "" && !f.Servers[e.By] {
+			last = j
 		}
 	}
-	return due
+	return last
 }
 
 // MissedExtension returns the promotion, before event i, of a node that has a copy of a key without a deadline, but did not receive the last
