@@ -374,7 +374,7 @@ func (ix *index) before(label string, taker facts.Life) *facts.Life {
 
 // elsewhere returns a key of a lease that would have prevented taker, but was on another copy of the same node: a client had set
 // it there before, and no client removed it. A primary had acknowledged it, and the node that has replaced the primary never
-// received it. It returns nil if there is none.
+// received it, or not its last deadline; the old primary may have lost it since, as the replica of its successor. It returns nil if there is none.
 func (ix *index) elsewhere(label string, taker facts.Life) *facts.Life {
 	var key *facts.Life
 	for _, n := range ix.LivesOf[label] {
@@ -382,7 +382,7 @@ func (ix *index) elsewhere(label string, taker facts.Life) *facts.Life {
 		if !l.Vote || l.Group != taker.Group || l.Node == taker.Node || l.Key != taker.Key || l.From > taker.From {
 			continue
 		}
-		if l.To < taker.From && ix.Events[l.To].By != "" {
+		if l.To < taker.From && ix.Events[l.To].By != "" && !ix.Servers[ix.Events[l.To].By] {
 			continue
 		}
 		key = l
@@ -394,19 +394,10 @@ func (ix *index) elsewhere(label string, taker facts.Life) *facts.Life {
 // extension had given it: the node forgot the extension in a crash, or a node was promoted that had not received it. The event is -1 if there
 // is none.
 func (ix *index) forgotten(key, taker facts.Life) (event int, due time.Duration) {
-	for _, n := range ix.LivesOf[key.Label] {
-		k := ix.Lives[n]
-		if !k.Vote || k.Group != taker.Group || k.Node == taker.Node || k.Key != taker.Key || k.From > taker.From {
-			continue
-		}
-		if k.To < taker.From && ix.Events[k.To].By != "" && !ix.Servers[ix.Events[k.To].By] {
-			continue
-		}
-		set, again := ix.Commanded(k, taker.From), ix.Commanded(key, taker.From)
-		if set < again && !ix.Servers[ix.Events[again].By] {
-			continue // a later command has set the deadline again
-		}
-		if due := ix.Dues[set]; due-facts.Rounding > key.Due() && ix.At(taker.From) < due {
+	if k := ix.elsewhere(key.Label, taker); k != nil {
+		set, again := ix.Commanded(*k, taker.From), ix.Commanded(key, taker.From)
+		overridden := set < again && !ix.Servers[ix.Events[again].By] // a later command has set the deadline again
+		if due := ix.Dues[set]; !overridden && due-facts.Rounding > key.Due() && ix.At(taker.From) < due {
 			return ix.promoted(taker), due
 		}
 	}

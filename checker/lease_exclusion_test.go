@@ -663,11 +663,16 @@ func TestLeaseExclusionExtensionForgotten(t *testing.T) {
 	const (
 		promoted = "6 r1 promote\n10.1 r1 expire c1#1\n"
 		undated  = "replica r1\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=10.1\n0.2 c1 ok acquire c1#1 until=10\n" // no copy yet
+		soon     = "8 c2 invoke acquire\n8.1 r1 set c2#1 until=18.1\n8.2 c2 ok acquire c2#1 until=18"
 	)
 	taken := c2("r1", "set c2#1")
 	others = append(others, []verdictCase{
 		{name: "the replica, which the old primary follows", story: c1 + extended + "6 r1 promote\n7 n1 follow r1\n7.1 n1 retime c1#1 until=10.1 by=r1\n10.1 r1 expire c1#1\n10.1 n1 delete c1#1 by=r1\n" + taken,
 			want: []string{overlap + " [durable nodes]"}},
+		{name: "the replica never had the key, and the old primary follows it", story: undated + "6 r1 promote\n7 n1 follow r1\n7.1 n1 delete c1#1 by=r1\n" + soon,
+			want: []string{"c2 held c2#1 from 8.200s to 18.000s, while c1 held c1#1 from 0.200s to 10.000s [durable nodes]"}},
+		{name: "the replica never had the key, and a client removed it from the old primary", story: undated + "6 r1 promote\n7.1 n1 delete c1#1 by=c3\n" + soon,
+			want: []string{"c2 held c2#1 from 8.200s to 18.000s, while c1 held c1#1 from 0.200s to 10.000s [none]"}},
 		{name: "the old primary is extended", story: c1 + "4 r1 promote\n" + extended + "10.1 r1 expire c1#1\n" + taken, want: []string{overlap + " [durable nodes]"}},
 		{name: "the replica, and the extension had set the key again", story: c1 + "5 c1 invoke extend c1#1\n5.1 n1 over c1#1 was=c1#1 until=15.1 by=c1\n5.2 c1 ok extend c1#1 until=15\n" + promoted + taken,
 			want: []string{overlap + " [durable nodes]"}},

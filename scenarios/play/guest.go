@@ -116,11 +116,11 @@ func (g *guests) start(w *sim.World, p *sim.Process, r script.Section, servers s
 // A host answers the questions of one guest.
 type host struct {
 	p                 *sim.Process
-	number            int    // of the client in its run, from 1
-	job               []byte // what the guest carries out
-	random            func() *rand.Rand
-	ended             *sync.Map     // the names of the guests that have come to their end
-	ready, begin, end chan struct{} // closed when the guest is ready, when it may begin, and when it has ended
+	number            int               // of the client in its run, from 1
+	job               []byte            // what the guest carries out
+	random            func() *rand.Rand // begins the random stream of the guest
+	ended             *sync.Map         // the names of the guests that have come to their end
+	ready, begin, end chan struct{}     // closed when the guest is ready, when it may begin, and when it has ended
 }
 
 func (h *host) answer(in *wasm.Instance, data []byte) []byte {

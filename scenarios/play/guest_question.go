@@ -12,7 +12,7 @@ import (
 // question is a question that a guest asks the worker in which it runs. Exactly one field is set.
 type question struct {
 	Job    bool           `json:"job,omitempty"`    // its job, with an [assignment]
-	Random bool           `json:"random,omitempty"` // all that it draws begins anew; the answer has a seed
+	Random bool           `json:"random,omitempty"` // its random streams begin anew; the answer has a seed
 	Begin  bool           `json:"begin,omitempty"`  // answered when its lane begins
 	Record *history.Event `json:"record,omitempty"`
 	Doing  *doing         `json:"doing,omitempty"`

@@ -22,7 +22,7 @@ func (*guests) err() error                                                      
 func useProgram(program)                                                        {}
 func self(context.Context) (program, error)                                     { return program{}, errNested }
 
-// MayCallPackageTime returns nothing: here nobody asks.
+// MayCallPackageTime returns nothing: only locks of this project are tested here.
 func MayCallPackageTime() string { return "" }
 
 // Shared returns nothing, for the same reason.

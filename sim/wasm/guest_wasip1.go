@@ -34,10 +34,10 @@ func hostAnswer(buf unsafe.Pointer)
 //go:linkname lockstepRestart runtime.lockstepRestart
 var lockstepRestart func(seed [4]uint64)
 
-// Restart begins all that the Go runtime draws at random anew, from a seed: until then it depends on the whole program, because each map that
-// a package makes when it is initialized has drawn a seed.
+// Restart restarts the random streams of the Go runtime with a seed. What they give before that depends on the whole program, because each map
+// that a package makes when it is initialized draws from them.
 func Restart(seed [4]uint64) {
-	runtime.MemProfileRate = 0 // the points at which it looks are drawn, too, and depend on how much memory is used
+	runtime.MemProfileRate = 0 // the sampling of allocations draws from them, too, the more memory is used
 	lockstepRestart(seed)
 }
 
