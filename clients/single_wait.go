@@ -17,6 +17,8 @@ const (
 // the same connection, because WAIT covers only the writes of its own connection (https://redis.io/docs/latest/commands/wait/).
 // If too few replicas acknowledge in time, the lock is released.
 //
+// An extension waits as well: a replica that is promoted without it drops the key at the old end.
+//
 // Redisson's locks do so since 3.12.5 (2020), which deprecated its Redlock in favour of this, but up to 3.16.6 they ignored how
 // many replicas had answered (https://github.com/redisson/redisson/issues/3474,
 // https://github.com/redisson/redisson/issues/3994). Redisson requires all replicas that it knows of.
@@ -44,7 +46,26 @@ func (l *singleWait) Acquire(ctx context.Context, name string, ttl time.Duration
 	if err != nil {
 		return nil, err
 	}
-	return lease, nil
+	return &singleWaitLease{lease}, nil
+}
+
+type singleWaitLease struct{ *singleLease }
+
+// Extend waits as Acquire does. Without an acknowledgement the key may end at the old end on a replica, and at the new one on the
+// primary, so the lease ends at the earlier of the two.
+func (l *singleWaitLease) Extend(ctx context.Context, ttl time.Duration) error {
+	return l.extend(ttl, func() error {
+		conn := l.env.Nodes[0].Conn()
+		defer conn.Close()
+		if err := l.prolong(ctx, conn, ttl); err != nil {
+			return err
+		}
+		n, err := conn.Wait(ctx, waitReplicas, waitTimeout).Result()
+		if why := objection(n, err); why != "" {
+			return fmt.Errorf("%w: %s", ErrNotExtended, why)
+		}
+		return nil
+	})
 }
 
 // objection says what is wrong with the reply to WAIT.

@@ -191,6 +191,9 @@ func added() []clients.Lock {
 		oldestPeriod,
 		errorEndsAll,
 		timerByName,
+		waitExtend,
+		waitRenews,
+		renewNoDrift,
 	}
 }
 

@@ -16,6 +16,8 @@ func Locks() []clients.Lock {
 		margin,
 		patient,
 		renewed,
+		renewedRedlock,
+		renewedWaiting,
 		shuffled,
 		askedTwice,
 		queue,

@@ -139,9 +139,12 @@ func Count(errs []error) (yes, no int) {
 
 // Validity returns when a lease ends whose keys were asked for from start on, and whether any of it is left.
 func (r *Redlock) Validity(start time.Time, ttl time.Duration) (until time.Time, left bool) {
-	until = start.Add(ttl - ttl/100 - 2*time.Millisecond)
+	until = start.Add(valid(ttl))
 	return until, r.Env.Clock.Now().Before(until)
 }
+
+// valid is the part of a TTL that is left after the allowance for drift.
+func valid(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.Millisecond }
 
 // Few is the error of a try that too few nodes have granted, or too late.
 func (r *Redlock) Few(granted int) error {

@@ -23,7 +23,7 @@ type Renewed struct {
 	Persist bool
 	// FromReply makes the new end count from the reply, which is wrong.
 	FromReply bool
-	// TTL is what the next renewal asks for.
+	// TTL is how long the next renewal makes the lease last from when it is asked for.
 	TTL time.Duration
 	// Shared leaves renewal to others, who call Once or Settle as long as it is not Over.
 	Shared bool
@@ -49,18 +49,56 @@ func Renewing(take func(ctx context.Context, env clients.Env, name, token string
 			if err != nil {
 				return nil, err
 			}
-			l := &Renewed{Lease: lease, Every: ttl / 3, TTL: ttl, ctx: ctx, lost: make(chan struct{})}
-			l.Renew = func(ctx context.Context) (bool, error) {
-				n, err := ExtendOn(ctx, env.Nodes[0], name, lease.Token, ttl)
-				return n != 0, err
-			}
-			change(l, ttl)
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.schedule(l.Every)
-			return l, nil
+			return renewed(ctx, lease, ttl, change), nil
 		})
 	}
+}
+
+func renewed(ctx context.Context, lease *Lease, ttl time.Duration, change func(l *Renewed, ttl time.Duration)) *Renewed {
+	l := &Renewed{Lease: lease, Every: ttl / 3, TTL: ttl, ctx: ctx, lost: make(chan struct{})}
+	l.Renew = func(ctx context.Context) (bool, error) {
+		n, err := ExtendOn(ctx, lease.Env.Nodes[0], lease.Name, lease.Token, ttl)
+		return n != 0, err
+	}
+	change(l, ttl)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.schedule(l.Every)
+	return l
+}
+
+// RenewingRedlock makes a Redlock each lease of which renews itself on a majority of nodes every third of the TTL, and after an error, while
+// it lasts. Each new end allows for drift as the first one does, unless change changes that.
+func RenewingRedlock(change func(l *Renewed, ttl time.Duration)) clients.New {
+	return func(env clients.Env) clients.Locker {
+		r := NewRedlock(env)
+		return Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			return r.Take(ctx, name, ttl, func(held *RedlockLease) clients.Lease {
+				lease := &Lease{Env: env, Name: name, Token: held.Token, End: held.End}
+				return &renewedRedlock{renewed(ctx, lease, ttl, func(l *Renewed, ttl time.Duration) {
+					l.TTL, l.Persist = valid(ttl), true
+					l.Renew = func(ctx context.Context) (bool, error) {
+						extended, gone := Count(r.Ask(ctx, Extend(name, held.Token, ttl)))
+						if extended < r.Quorum() && len(r.nodes)-gone >= r.Quorum() {
+							return false, r.Few(extended)
+						}
+						return extended >= r.Quorum(), nil
+					}
+					change(l, ttl)
+				}), held}
+			})
+		})
+	}
+}
+
+type renewedRedlock struct {
+	*Renewed
+	held *RedlockLease
+}
+
+func (l *renewedRedlock) Release(ctx context.Context) error {
+	l.stop()
+	return l.held.Release(ctx)
 }
 
 // schedule schedules the next renewal, unless others do that. The caller holds mu.

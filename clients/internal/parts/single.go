@@ -59,6 +59,33 @@ func Take(ctx context.Context, env clients.Env, name, token string, ttl time.Dur
 	return (&Lease{env, name, token, start.Add(ttl)}).Arrived(ctx)
 }
 
+// TakeWaiting takes a lock as [clients.NewSingleWait] does: it waits until a replica has acknowledged it.
+func TakeWaiting(ctx context.Context, env clients.Env, name, token string, ttl time.Duration) (*Lease, error) {
+	conn := env.Nodes[0].Conn()
+	defer conn.Close()
+	l := &Lease{env, name, token, env.Clock.Now().Add(ttl)}
+	ok, err := conn.SetNX(ctx, name, token, ttl).Result()
+	if err != nil {
+		return nil, NotRun(err)
+	}
+	if !ok {
+		return nil, clients.ErrNotAcquired
+	}
+	if err := Acknowledged(ctx, conn); err != nil {
+		return nil, errors.Join(clients.ErrNotAcquired, err, l.Release(context.WithoutCancel(ctx)))
+	}
+	return l.Arrived(ctx)
+}
+
+// Acknowledged returns an error unless a replica acknowledges, within a second, what the connection has written.
+func Acknowledged(ctx context.Context, conn *redis.Conn) error {
+	n, err := conn.Wait(ctx, 1, time.Second).Result()
+	if err == nil && n < 1 {
+		err = errors.New("no replica acknowledged it")
+	}
+	return err
+}
+
 // Arrived returns the lease unless acquiring took so long that it is over. Then it is given back.
 func (l *Lease) Arrived(ctx context.Context) (*Lease, error) {
 	if l.Env.Clock.Now().Before(l.End) {
@@ -108,7 +135,7 @@ func ReleaseOn(ctx context.Context, node *redis.Client, name, token string) (int
 }
 
 // ExtendOn sets the TTL of the key on a node if it has the token. It returns how many TTLs were set.
-func ExtendOn(ctx context.Context, node *redis.Client, name, token string, ttl time.Duration) (int, error) {
+func ExtendOn(ctx context.Context, node redis.Scripter, name, token string, ttl time.Duration) (int, error) {
 	return extendScript.Run(ctx, node, []string{name}, token, ttl.Milliseconds()).Int()
 }
 
