@@ -1025,6 +1025,28 @@ var harms = map[string]harm{
 		})
 		s.client("c2", func(c *client) { done(c.at(4, build(c.env), 10*time.Second) == nil) })
 	}},
+	"single-wait-extend": {replicas: 1, later: []string{"cut n1-r1"}, lone: true, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(2 * time.Second)
+			lease.(clients.Extender).Extend(c.ctx, 10*time.Second)
+			done(c.env.Clock.Until(lease.Until()) > 8*time.Second)
+		})
+	}},
+	"single-wait-renews": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 3*time.Second)
+			c.Until(5 * time.Second) // the replica has heard of no renewal after the first second
+			done(c.env.Clock.Now().Before(lease.Until()))
+		})
+	}},
+	"redlock-renew-no-drift": {nodes: 3, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(5 * time.Second)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()-50*time.Millisecond)
+		})
+	}},
 	"single-wait-seconds": {replicas: 1, play: relied(1500*time.Millisecond, 1.2)},
 	"single-wait-leaves": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {

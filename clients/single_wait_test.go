@@ -3,8 +3,10 @@ package clients_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +124,35 @@ func TestSingleWaitMinority(t *testing.T) {
 				c.acquire(clients.NewSingleWait(c.env), 10*time.Second)
 			})
 		})
+	}
+}
+
+// An extension counts once a replica has it. Without one, the lease ends at the earlier of the two ends.
+func TestSingleWaitExtends(t *testing.T) {
+	r := playGroup(t, 1, func(s *stage) {
+		s.client("c1", func(c *client) {
+			lease := c.acquire(clients.NewSingleWait(c.env), 10*time.Second)
+			extend := lease.(clients.Extender).Extend
+			start := c.env.Clock.Now()
+			if err := extend(c.ctx, 30*time.Second); err != nil || lease.Until().Sub(start) != 30*time.Second {
+				t.Errorf("extended by %v: %v", lease.Until().Sub(start), err)
+			}
+			s.faults("cut n1-r1")
+			for _, ttl := range []time.Duration{time.Minute, 5 * time.Second} {
+				end := min(lease.Until().Sub(start), c.env.Clock.Since(start)+ttl)
+				if err := extend(c.ctx, ttl); !errors.Is(err, clients.ErrNotExtended) || lease.Until().Sub(start) != end {
+					t.Errorf("asked for %v without a replica: %v are left, not %v: %v", ttl, lease.Until().Sub(start), end, err)
+				}
+			}
+			s.faults("heal n1-r1")
+			c.release(lease, nil)
+			if err := extend(c.ctx, time.Minute); !errors.Is(err, clients.ErrNotHeld) {
+				t.Errorf("extended after the release: %v", err)
+			}
+		})
+	})
+	if got := r.changes("r1"); !slices.Contains(got, "retime c1#1") {
+		t.Errorf("r1: %q, want the extension", got)
 	}
 }
 
