@@ -158,7 +158,7 @@ func (g finding) explanation() string {
 	}
 	if g.o != nil {
 		var told []checker.Property
-		for _, v := range g.o.Result.Violations {
+		for _, v := range g.o.WorstFirst().Violations {
 			if slices.Contains(told, v.Property) {
 				continue
 			}

@@ -2,6 +2,7 @@ package play
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -150,13 +151,35 @@ func (o *Outcome) ExpectedVerdict() checker.Verdict {
 	return verdict
 }
 
+// WorstFirst returns the result with the violations that break the claim before the others, because only the first violation of each
+// property is explained.
+func (o *Outcome) WorstFirst() checker.Result {
+	r := o.Result
+	if broken := o.Broken(); len(broken) > 0 && len(broken) < len(r.Violations) {
+		breaks := func(v checker.Violation) bool {
+			return slices.ContainsFunc(broken, func(c BrokenClaim) bool { return reflect.DeepEqual(c.Violation, v) })
+		}
+		r.Violations = slices.Clone(r.Violations)
+		slices.SortStableFunc(r.Violations, func(a, b checker.Violation) int {
+			switch {
+			case breaks(a) && !breaks(b):
+				return -1
+			case breaks(b) && !breaks(a):
+				return 1
+			}
+			return 0
+		})
+	}
+	return r
+}
+
 // Timeline prints the run as in a scenario file.
 func (o *Outcome) Timeline() string {
 	var b strings.Builder
 	if o.Sweep != nil {
 		b.WriteString(o.Sweep.String())
 	}
-	reports.Text(&b, o.Facts, o.Result, reports.TextOptions{Measurements: o.Measurements}) // writing to a strings.Builder cannot fail
+	reports.Text(&b, o.Facts, o.WorstFirst(), reports.TextOptions{Measurements: o.Measurements}) // writing to a strings.Builder cannot fail
 	if o.Repeat != "" {
 		fmt.Fprintf(&b, "not reproducible: with the same seed %s\n", o.Repeat)
 	}
@@ -165,7 +188,7 @@ func (o *Outcome) Timeline() string {
 
 // ToExplore returns what a page to explore the run shows of it: the run, and the story of its scenario.
 func (o *Outcome) ToExplore() explorer.Run {
-	r := explorer.Run{Facts: o.Facts, Result: o.Result, Measurements: o.Measurements}
+	r := explorer.Run{Facts: o.Facts, Result: o.WorstFirst(), Measurements: o.Measurements}
 	if o.Scenario != nil {
 		r.Title, r.Prose = o.Scenario.Title, o.Scenario.Prose
 		var script strings.Builder
