@@ -39,6 +39,15 @@ func (ix *index) invokedBy(client string, i int, sent time.Duration) int {
 	return in
 }
 
+// wantedTTL returns the TTL for which a client asked in the operation in which it sent, at the instant sent, the request that took effect
+// by event i.
+func (ix *index) wantedTTL(client string, i int, sent time.Duration) time.Duration {
+	if in := ix.invokedBy(client, i, sent); in >= 0 {
+		return ix.TTL(ix.Events[in])
+	}
+	return ix.Meta.TTL
+}
+
 // hastenedByNode reports whether a client took over another's key too early because the clock of the node had been set forward:
 // less than a TTL had passed since the key was set by true time, but more by the wall clocks of the node and of its copy that was
 // promoted. This happens to a script that asks its server for the time; its keys need no deadline.
@@ -54,10 +63,7 @@ func (ix *index) hastenedByNode(k facts.Life) bool {
 		}
 	}
 	ahead := end.Wall - set.Wall
-	ttl := ix.Meta.TTL
-	if in := ix.invokedBy(history.Client(k.Label), k.From, set.Departure()); in >= 0 {
-		ttl = ix.TTL(ix.Events[in]) // for which this acquire, or this extension, asked
-	}
+	ttl := ix.wantedTTL(history.Client(k.Label), k.From, set.Departure())
 	return ahead > facts.Rounding && end.At < k.Timed+ttl && end.At+ahead >= k.Timed+ttl
 }
 
@@ -68,16 +74,17 @@ func (ix *index) hastenedByNode(k facts.Life) bool {
 func (ix *index) hastenedByClients(k facts.Life) int {
 	owner := history.Client(k.Label)
 	set := ix.Events[k.From]
-	if !ix.takenOver(k) || set.By != owner || k.Promise <= ix.Meta.TTL+facts.Rounding {
+	ttl := ix.wantedTTL(owner, k.From, set.Departure())
+	if !ix.takenOver(k) || set.By != owner || k.Promise <= ttl+facts.Rounding {
 		return -1
 	}
 	end := ix.Events[k.To]
-	made := set.Departure() - ix.Meta.TTL/20
+	made := set.Departure() - ttl/20
 	if in := ix.invokedBy(owner, k.From, set.Departure()); in >= 0 {
 		made = max(made, ix.At(in))
 	}
 	then, now := ix.wallAt(owner, set.Departure()), ix.wallAt(end.By, end.Departure())
-	rest := made + ix.Meta.TTL - end.Departure()
+	rest := made + ttl - end.Departure()
 	if rest <= 0 || now-then < rest {
 		return -1
 	}

@@ -73,6 +73,13 @@ func TestHastenedByClients(t *testing.T) {
 		{"a key that another client set for it, as the next in a queue", with(func(d *datedKey) {
 			d.set = "0.1 n1 set c3#1 until=never\n0.1 n1 over c1#1 was=c3#1 by=c3 until=never"
 		}), -1},
+		{"a longer lease than the TTL of the run", with(func(d *datedKey) {
+			d.askedWall, d.at, d.atWall, d.taken = "0 ttl=30", "15", "16", "15.1 n1 over c2#1 was=c1#1 sent=15"
+		}), 0},
+		{"a longer lease, and a clock that is not so much ahead", with(func(d *datedKey) {
+			d.askedWall, d.at, d.atWall, d.taken = "0 ttl=30", "15", "14", "15.1 n1 over c2#1 was=c1#1 sent=15"
+		}), -1},
+		{"a shorter lease that was over", with(func(d *datedKey) { d.askedWall = "0 ttl=4" }), -1},
 		{"a run without a TTL", with(func(d *datedKey) { d.fault = "ttl 0\n" + d.fault }), -1},
 		{"a jump while it asked, before it sent the date",
 			with(func(d *datedKey) {

@@ -184,7 +184,7 @@ func (ix *index) told(l *facts.Lease, i int) time.Duration {
 }
 
 // mistimed returns the fault of a clock because of which event i gave a key a deadline before limit, or -1. The client must have
-// sent the deadline as an instant, at most one TTL ahead by its own wall clock, and that clock or the node's must be wrong. A
+// sent the deadline as an instant, at most one TTL ahead by its own wall clock (that of the run, or a longer one for which it asked), and that clock or the node's must be wrong. A
 // deletion may be the effect of such a command: a node deletes a key whose new deadline has passed by the node's clock. Only an
 // extension or a silent renewal gives an existing key a new deadline; any other deletion is deliberate.
 func (ix *index) mistimed(i int, limit time.Duration) int {
@@ -200,17 +200,17 @@ func (ix *index) mistimed(i int, limit time.Duration) int {
 			client = ix.Events[j]
 		}
 	}
-	meant := e.Until - client.Wall
+	meant, ttl := e.Until-client.Wall, max(ix.Meta.TTL, ix.wantedTTL(e.By, i, e.Departure()))
 	if e.Op == history.Delete {
 		if j := ix.deadlineBefore(i); j >= 0 && e.Until > 0 && e.Until <= e.At+e.Wall {
 			return ix.mistimed(j, e.At) // the client sent the key's old deadline again, which had just passed
 		}
-		meant = facts.Later(e.Departure(), ix.Meta.TTL)
+		meant = facts.Later(e.Departure(), ttl)
 		if meant+client.Wall > e.At+e.Wall {
 			return -1
 		}
 	}
-	if !wallIsOff(e) && !wallIsOff(client) || meant < limit-facts.Rounding || meant > facts.Later(e.Departure(), ix.Meta.TTL+facts.Rounding) {
+	if !wallIsOff(e) && !wallIsOff(client) || meant < limit-facts.Rounding || meant > facts.Later(e.Departure(), ttl+facts.Rounding) {
 		return -1
 	}
 	return max(facts.Before(ix.ClockFaults[e.By], i), facts.Before(ix.ClockFaults[e.Process], i))

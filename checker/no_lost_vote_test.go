@@ -161,6 +161,8 @@ func TestNoLostVote(t *testing.T) {
 			story: one + "1 c1 fault jump jump_c1_-8s wall=-8\n3 c1 invoke extend c1#1 wall=-8\n3.1 n1 retime c1#1 sent=3.05 until=5.05\n3.2 c1 fail extend c1#1 wall=-8"},
 		{name: "an instant on a node whose clock was ahead", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [bounded clock error]"},
 			story: one + "1 n1 fault jump jump_n1_+5s wall=5\n3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=13.05 wall=5\n3.2 c1 fail extend c1#1"},
+		{name: "an instant that is later than the TTL of the run, on a node whose clock was ahead", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [bounded clock error]"},
+			story: one + "1 n1 fault jump jump_n1_+25s wall=25\n3 c1 invoke extend c1#1 ttl=30\n3.1 n1 retime c1#1 sent=3.05 until=33.05 wall=25\n3.2 c1 fail extend c1#1"},
 		{name: "a duration on a node whose clock was ahead", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [none]"},
 			story: one + "1 n1 fault jump jump_n1_+20s wall=20\n3 c1 invoke extend c1#1\n3.1 n1 retime c1#1 sent=3.05 until=25 wall=20\n3.2 c1 fail extend c1#1"},
 		{name: "an instant that was too early by any clock", want: []string{"c1 shortened the life of its own key of c1#1 on n1 at 3.100s [none]"},
