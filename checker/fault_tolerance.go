@@ -282,7 +282,7 @@ func (ix *index) forfeited(k facts.Life) time.Duration {
 	}
 	// The request that set this key may have been such an extension, too: one that sets the key again.
 	if set := ix.Events[k.From]; set.By == "" || set.By == history.Client(k.Label) {
-		if h := ix.HoldAt(k.Label, set.Departure()); h.From <= set.Departure() && set.Departure() <= h.End {
+		if h := ix.HoldAt(k.Label, set.Departure()); h.ReturnEvent < k.From && h.From <= set.Departure() && set.Departure() <= h.End {
 			end = max(end, facts.Later(set.At, ix.LongestTTL(k.Label)))
 		}
 	}

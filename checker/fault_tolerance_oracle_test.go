@@ -261,6 +261,13 @@ func forfeitOracle(h *history.History, label, server string, set int, promise ti
 			end = max(end, l.End)
 		}
 	}
+	if e := h.Events[set]; e.By == "" || e.By == history.Client(label) { // which may be an extension that sets the key again
+		for _, l := range facts.Of(h).Holds {
+			if l.Label == label && l.ReturnEvent < set && l.From <= e.Departure() && e.Departure() <= l.End {
+				end = max(end, e.At+askedOracle(h, label))
+			}
+		}
+	}
 	for _, e := range h.Events[set:] { // until its key ends: it may be an extension
 		if e.Process == server && e.Kind == history.State && slices.Contains([]string{history.Over, history.Delete, history.Expire, history.Lose}, e.Op) && e.Owner == label {
 			break
