@@ -46,7 +46,7 @@ func (ix *index) stuck() (found []Violation) {
 		found = append(found, Violation{
 			Property:   DeadlockFreedom,
 			At:         due,
-			What:       n.what() + " and " + since,
+			What:       n.what(ix) + " and " + since,
 			Assumption: None,
 			Events:     proof(n.first, n.last),
 		})
@@ -211,7 +211,7 @@ func (ix *index) probed() (found []Violation, unknown string) {
 	v := Violation{
 		Property:   DeadlockFreedom,
 		At:         facts.Later(ix.At(asked), ix.Meta.Bound),
-		What:       fmt.Sprintf("%s asked for the lock at %s and never got it", ix.Meta.Probe, history.Seconds(ix.At(asked))),
+		What:       fmt.Sprintf("%s asked for %s at %s and never got it", ix.Meta.Probe, ix.TheLock(ix.Events[asked].Lock), history.Seconds(ix.At(asked))),
 		Assumption: None,
 		Events:     []int{asked},
 	}
@@ -222,8 +222,8 @@ func (ix *index) probed() (found []Violation, unknown string) {
 		if ix.Meta.Bound == 0 || l.From <= v.At {
 			return nil, ""
 		}
-		v.What = fmt.Sprintf("%s asked for the lock at %s and got it only at %s, where %s were allowed",
-			ix.Meta.Probe, history.Seconds(ix.At(asked)), history.Seconds(l.From), history.Seconds(ix.Meta.Bound))
+		v.What = fmt.Sprintf("%s asked for %s at %s and got it only at %s, where %s were allowed",
+			ix.Meta.Probe, ix.TheLock(ix.Events[asked].Lock), history.Seconds(ix.At(asked)), history.Seconds(l.From), history.Seconds(ix.Meta.Bound))
 		v.Events = proof(asked, l.ReturnEvent)
 		break
 	}

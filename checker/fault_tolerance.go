@@ -39,7 +39,7 @@ func faultTolerance(ix *index) (found []Violation) {
 		found = append(found, Violation{
 			Property:   FaultTolerance,
 			At:         n.From + ix.maxWait(),
-			What:       n.what() + " and " + n.nodes(ix),
+			What:       n.what(ix) + " and " + n.nodes(ix),
 			Assumption: n.broken,
 			Missing:    n.missing,
 			Events:     proof(append(append(ix.outagesIn(n.Stretch), n.because...), n.first, n.last)...),
@@ -98,8 +98,8 @@ type need struct {
 	because []int // the events that show broken
 }
 
-func (n need) what() string {
-	return fmt.Sprintf("%s asked for the lock, and from %s to %s nobody got it, though nobody held it", n.client, history.Seconds(n.From), history.Seconds(n.To))
+func (n need) what(ix *index) string {
+	return fmt.Sprintf("%s asked for %s, and from %s to %s nobody got it, though nobody held it", n.client, ix.TheLock(n.lock), history.Seconds(n.From), history.Seconds(n.To))
 }
 
 // nodes says how many nodes were available.

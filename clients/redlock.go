@@ -70,7 +70,7 @@ func newRedlock(env Env, o redlock.Options) Locker {
 		l.Quorum = majority
 	}
 	for _, n := range env.Nodes {
-		l.nodes = append(l.nodes, withTimeout(n, max(0, l.Timeout)))
+		l.nodes = append(l.nodes, n.WithTimeout(max(0, l.Timeout)))
 	}
 	return l
 }

@@ -1,91 +1,116 @@
 package clients
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"syscall"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// errStale says that an idle connection was found dead before anything was sent on it.
-var errStale = errors.New("the idle connection was dead")
-
-// watchful replaces what go-redis leaves out in WebAssembly: there it does not check whether an idle connection is alive before it
-// reuses it, because few browsers have sockets. Runs must be the same everywhere, so the connection itself checks before a write,
-// and the command gets another connection. Nothing of the command was sent, so this is not a retry.
+// watchful makes a client that does not use dead idle connections.
 //
-// Three things differ from other systems: WATCH on a dead connection fails, because a transaction has only one connection; a
-// client made by [redis.Client.WithTimeout] has no hooks, so its first command fails; and elsewhere go-redis dials after the
-// third dead idle connection.
+// Elsewhere go-redis itself checks an idle connection before it reuses it. In WebAssembly it does not, because few browsers have
+// sockets, and runs must be the same everywhere. So before a client takes a connection from its pool, the dead ones are removed
+// from it. go-redis has no call for that, but it asks the [redis.Limiter] of the options before it takes a connection, also
+// for pipelines, transactions, and clients made by [redis.Client.WithTimeout], which have no hooks. And it removes a connection
+// on which a command fails. So the limiter sends the command probe until one does not fail. The connection answers it by itself: if it
+// is dead by an error, and otherwise by a reply. Nothing is sent.
+//
+// One thing differs from other systems: there go-redis dials after the third dead idle connection, even if the pool has more.
 func watchful(o *redis.Options) *redis.Client {
+	l := &pruner{next: o.Limiter}
 	dial := o.Dialer
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
-		return watchfulConn{conn}, nil
+		c := &watchfulConn{Conn: conn, of: l}
+		l.open = append(l.open, c)
+		return c, nil
 	}
+	o.Limiter = l
 	c := redis.NewClient(o)
-	c.AddHook(another{tries: o.PoolSize})
+	l.prober = c.WithTimeout(-1) // shares the pool
+	own := l.prober.Options()    // but not the options
+	own.Limiter, own.MaxRetries, own.ContextTimeoutEnabled = nil, 0, false
 	return c
 }
 
-// withTimeout is [redis.Client.WithTimeout], but keeps the hooks of the client.
-func withTimeout(c *redis.Client, d time.Duration) *redis.Client {
-	c = c.WithTimeout(d)
-	c.AddHook(another{tries: c.Options().PoolSize})
-	return c
+// A pruner removes dead connections from the pool of a client. A program in WebAssembly has one thread, and nothing here waits.
+type pruner struct {
+	next   redis.Limiter // that of the program, or nil
+	prober *redis.Client
+	open   []*watchfulConn
 }
 
-// watchfulConn checks whether it is alive before each write.
-type watchfulConn struct{ net.Conn }
+// probe is an argument by which the command that looks for dead connections is recognised.
+const probe = "lockstep: is this connection dead?"
 
-func (c watchfulConn) Write(b []byte) (int, error) {
-	if c.dead() {
-		return 0, errStale
+var errDead = errors.New("the idle connection is dead")
+
+func (l *pruner) Allow() error {
+	if l.next != nil {
+		if err := l.next.Allow(); err != nil {
+			return err
+		}
 	}
-	return c.Conn.Write(b)
+	for slices.ContainsFunc(l.open, (*watchfulConn).dead) && l.prober.PoolStats().IdleConns > 0 {
+		if err := l.prober.Echo(context.Background(), probe).Err(); !errors.Is(err, errDead) {
+			break // the pool gives this connection first, and it is alive
+		}
+	}
+	return nil
+}
+
+func (l *pruner) ReportResult(err error) {
+	if l.next != nil {
+		l.next.ReportResult(err)
+	}
+}
+
+// A watchfulConn answers a probe by itself.
+type watchfulConn struct {
+	net.Conn
+	of    *pruner
+	reply []byte // to a probe, which has not been read
+}
+
+func (c *watchfulConn) Write(b []byte) (int, error) {
+	if !bytes.Contains(b, []byte(probe)) {
+		return c.Conn.Write(b)
+	}
+	if c.dead() {
+		return 0, errDead
+	}
+	c.reply = []byte("+alive\r\n")
+	return len(b), nil
+}
+
+func (c *watchfulConn) Read(b []byte) (int, error) {
+	if len(c.reply) == 0 {
+		return c.Conn.Read(b)
+	}
+	n := copy(b, c.reply)
+	c.reply = c.reply[n:]
+	return n, nil
+}
+
+func (c *watchfulConn) Close() error {
+	c.of.open = slices.DeleteFunc(c.of.open, func(o *watchfulConn) bool { return o == c })
+	return c.Conn.Close()
 }
 
 // dead reports whether no more replies can come on the connection.
-func (c watchfulConn) dead() bool {
+func (c *watchfulConn) dead() bool {
 	s, ok := c.Conn.(syscall.Conn)
 	if !ok {
 		return false
 	}
 	raw, err := s.SyscallConn()
 	return err == nil && raw.Read(func(uintptr) bool { return true }) != nil
-}
-
-// another is a hook that repeats a command which was not sent because the connection was dead. The failed write has closed that
-// connection.
-type another struct{ tries int }
-
-func (another) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h another) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return h.repeat(func() error { return next(ctx, cmd) })
-	}
-}
-
-func (h another) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return h.repeat(func() error { return next(ctx, cmds) })
-	}
-}
-
-func (h another) repeat(f func() error) error {
-	err := f()
-	for range h.tries {
-		if !errors.Is(err, errStale) {
-			break
-		}
-		err = f()
-	}
-	return err
 }

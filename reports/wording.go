@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -128,10 +129,7 @@ func validity(e *history.Event) string {
 // change describes a State event in two parts: the key or value, and its owner.
 func (t *transcript) change(i int) (what, detail string) {
 	e := &t.F.Events[i]
-	what = e.Key
-	if what == "" {
-		what = e.Lock
-	}
+	what = history.ShortName(cmp.Or(e.Key, e.Lock))
 	switch e.Op {
 	case history.Set, history.Over:
 		switch {

@@ -91,6 +91,9 @@ func (n *narrator) grant(l *facts.Lease, why string) {
 	}
 	votes := n.votes(l)
 	text := l.Client + " was granted " + l.Label
+	if len(n.f.Meta.Names) > 0 {
+		text += " of " + n.f.TheLock(l.Lock)
+	}
 	// A majority makes the grant. Keys that were set visibly later are named separately.
 	first, later := votes, []facts.Life(nil)
 	if late := func(k facts.Life) bool { return k.From > l.GrantEvent && n.time(k.From) != history.Seconds(l.Granted) }; l.GrantSeen {

@@ -49,6 +49,7 @@ func (n *narrator) tellStandstill() {
 	if n.v.Property == checker.FaultTolerance { // a lock on one node cannot have it, but it can be free of deadlocks
 		n.alone(askers, from, to)
 	}
+	n.sameKey(n.event(from).Lock)
 	for _, asker := range askers {
 		if !n.dawdled(asker, from, to) {
 			n.spurned(asker, from, to)
@@ -56,6 +57,20 @@ func (n *narrator) tellStandstill() {
 		n.refused(asker, from, to)
 		n.withoutRequest(asker, to)
 		n.unasked(asker, from, to)
+	}
+}
+
+// sameKey tells of a key that stands for leases of two locks, one of them the lock that was asked for.
+func (n *narrator) sameKey(asked string) {
+	for _, own := range n.f.Lives {
+		for _, k := range n.f.Lives {
+			l, other := n.f.Lease(own.Label), n.f.Lease(k.Label)
+			if l != nil && other != nil && l.Lock == asked && other.Lock != asked && k.Node == own.Node && k.Key == own.Key {
+				n.say(step, k.From, []int{own.From, l.InvokeEvent, other.InvokeEvent}, "The locks %s and %s have the same key on %s: %s.",
+					history.ShortName(other.Lock), history.ShortName(asked), k.Node, history.ShortName(k.Key))
+				return
+			}
+		}
 	}
 }
 
@@ -399,7 +414,7 @@ func (n *narrator) refused(client string, from, to int) {
 			fails = append(fails, i)
 		}
 	}
-	text := fmt.Sprintf("%s asked for the lock at %s", client, n.time(first))
+	text := fmt.Sprintf("%s asked for %s at %s", client, n.f.TheLock(n.event(first).Lock), n.time(first))
 	var events []int
 	var how []string
 	times := map[string]int{}

@@ -367,3 +367,11 @@ func Before(events []int, i int) int {
 	}
 	return -1
 }
+
+// TheLock returns words for a lock: "the lock", with its name if the clients ask for several.
+func (f *Facts) TheLock(name string) string {
+	if len(f.Meta.Names) == 0 {
+		return "the lock"
+	}
+	return "the lock " + history.ShortName(name)
+}

@@ -16,6 +16,7 @@ import (
 var (
 	lockName  = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 	labelName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	nameForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.:_/-]*$`)
 	valueName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	nodeName  = regexp.MustCompile(`^[nrsp][0-9]+$`) // nodes, replicas, sentinels and shards
 

@@ -160,15 +160,15 @@ func parseRepeat(words []string) (Step, error) {
 }
 
 func checkLockName(name string) error {
-	if !valueName.MatchString(name) {
-		return fmt.Errorf("%q is not the name of a lock; a name is one word of letters, digits, dots and dashes, such as stock", name)
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("%q is not the name of a lock; a name is one word of letters, digits and . : _ / -, such as stock:7", name)
 	}
 	return nil
 }
 
 func checkValue(value string) error {
 	if !valueName.MatchString(value) {
-		return fmt.Errorf("%q is not a value; a value is one word of letters, digits, dots and dashes, such as A", value)
+		return fmt.Errorf("%q is not a value; a value is one word of letters, digits, dots, dashes and underscores, such as A", value)
 	}
 	return nil
 }
