@@ -62,9 +62,17 @@ func (ix *index) hastenedByNode(k facts.Life) bool {
 			set = ix.Events[o.From]
 		}
 	}
+	client, timed := history.Client(k.Label), k.Timed
+	if j := facts.Before(ix.Extensions[k.Label], k.To); j > k.Set { // it may have changed another key, which says how long this one counts
+		for _, e := range ix.Events[k.Set+1 : j] {
+			if e.Kind == history.State && e.Process == k.Node && e.By == client {
+				set, timed = e, e.At
+			}
+		}
+	}
 	ahead := end.Wall - set.Wall
-	ttl := ix.wantedTTL(history.Client(k.Label), k.From, set.Departure())
-	return ahead > facts.Rounding && end.At < k.Timed+ttl && end.At+ahead >= k.Timed+ttl
+	ttl := ix.wantedTTL(client, k.To, set.Departure())
+	return ahead > facts.Rounding && end.At < timed+ttl && end.At+ahead >= timed+ttl
 }
 
 // hastenedByClients returns the fault because of which a client took over another's key too early: its clock was ahead of the owner's

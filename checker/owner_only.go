@@ -160,10 +160,10 @@ func (ix *index) over(label string, t time.Duration) bool {
 // it asked for the lease. The client may still rely on it.
 func (ix *index) pastEnd(label string, i int) bool {
 	l := ix.Lease(label)
-	if l == nil || i < l.ReturnEvent {
+	if l == nil {
 		return false
 	}
-	j := l.ReturnEvent
+	j := l.ReturnEvent // which may be later: the answer was on its way
 	if k := facts.Before(ix.Extensions[label], i); k >= 0 {
 		j = k
 	}

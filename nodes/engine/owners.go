@@ -85,19 +85,25 @@ func (c Change) onlyRemoves() bool {
 }
 
 // maybeTakes says how a script or a transaction may take a lock with a short token: it makes a string or a hash that has an expiry. A
-// number may also be a counter, and a list or a set is more likely a queue.
+// number may also be a counter, a list or a set may be a queue, and the expiry may come with the next command: then the key must have the name of
+// the lock.
 func (c Change) maybeTakes() history.Taking {
-	if c.Op != history.Set || c.Deadline.IsZero() || c.Command != "EVAL" && c.Command != "EVALSHA" && c.Command != "EXEC" {
+	if c.Op != history.Set || c.Command != "EVAL" && c.Command != "EVALSHA" && c.Command != "EXEC" {
 		return history.TakesNothing
 	}
+	number, hash := false, false
 	if c.Collection {
-		if command, _, err := ParseCommand([]byte(c.New)); err != nil || !strings.EqualFold(command[0], "HSET") {
-			return history.TakesNothing
-		}
-		return history.TakesInAcquire
+		command, _, err := ParseCommand([]byte(c.New))
+		hash = err == nil && strings.EqualFold(command[0], "HSET")
+	} else {
+		_, err := strconv.ParseFloat(c.New, 64)
+		number = err == nil
 	}
-	if _, err := strconv.ParseFloat(c.New, 64); err == nil {
-		return history.TakesNumbered
+	switch {
+	case number && c.Deadline.IsZero(): // a counter
+		return history.TakesNothing
+	case number, c.Collection && !hash, c.Deadline.IsZero():
+		return history.TakesNamed
 	}
 	return history.TakesInAcquire
 }

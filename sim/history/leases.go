@@ -156,8 +156,8 @@ const (
 	OnlyRemoves
 	// TakesInAcquire is what a script or a transaction may do that makes a key with an expiry: it takes a lock if it was sent during an acquire.
 	TakesInAcquire
-	// TakesNumbered is the same with a number for a value. That may also be a counter, so the key must have the name of the lock, too.
-	TakesNumbered
+	// TakesNamed is the same with a key that may also be something else, such as a counter or a queue, so it must have the name of the lock, too.
+	TakesNamed
 	// TakesAlways is what SET with NX does, and GETSET of a key that stood for a lease.
 	TakesAlways
 )
@@ -192,7 +192,7 @@ func (l *Leases) Set(client string, id int, takes Taking, key string, values ...
 		}
 		return a.lease, value
 	case a != nil || takes == TakesAlways || takes == TakesInAcquire && id != 0,
-		takes == TakesNumbered && named(key, l.locks[op]):
+		takes == TakesNamed && named(key, l.locks[op]):
 		mine := l.asked(op)
 		if takes > OnlyRemoves {
 			l.take(op, key, mine)
