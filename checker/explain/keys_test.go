@@ -101,7 +101,7 @@ func TestExplainWhatTheLockDid(t *testing.T) {
 			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease."},
 		{"a lease that its lock could not renew on a node that was down", strings.Replace("nodes 3\n"+renews, "0.006", "0.004 n2 set c1#1 key=lock until=10.004\n0.006", 1) +
 			"2 n3 fault crash crash_n3\n9 n3 fault restart restart_n3\n10.004 n1 expire c1#1 key=lock\n10.004 n2 expire c1#1 key=lock\n" + strings.Replace(later, "11.006", "11.004 n2 set c2#1 key=lock until=21.004\n11.006", 1) + write,
-			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and nothing renewed the lease."},
+			checker.ResourceExclusion, "No assumption was broken: c1 worked longer than its lease lasted, and the lock, which renews leases by itself, did not renew c1#1 in time."},
 		{"an extension by less than was asked for", c1 + "0.1 c1 invoke extend c1#1 ttl=20\n0.104 n1 retime c1#1 key=lock until=10.104\n0.106 c1 ok extend c1#1 until=10.1 ttl=20\n10.104 n1 expire c1#1 key=lock\n" + later + write,
 			checker.ResourceExclusion, "No assumption was broken: the extension at 0.106s succeeded, but c1 did not get the 20s that it asked for. The lock itself is at fault."},
 		{"an extension by what was asked for", c1 + "0.1 c1 invoke extend c1#1\n0.104 n1 retime c1#1 key=lock until=10.104\n0.106 c1 ok extend c1#1 until=10.1\n10.104 n1 expire c1#1 key=lock\n" + later + write,

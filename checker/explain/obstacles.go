@@ -235,8 +235,13 @@ func (n *narrator) deadline(label string, keys []facts.Life, from, to int) {
 	switch {
 	case len(endless) > 0:
 		if !slices.Contains(n.v.Events, first) {
-			n.say(step, from, beginnings(endless), "The %s of %s on %s had no expiry, and nobody else could delete %s.",
-				number(endless, "key", "keys"), label, strings.Join(processes(endless), " "), number(endless, "it", "them"))
+			nobody := fmt.Sprintf(", and nobody else could delete %s", number(endless, "it", "them"))
+			if slices.ContainsFunc(endless, func(k facts.Life) bool {
+				return k.To < len(n.f.Events) && n.event(k.To).By != "" && n.event(k.To).By != client && !n.f.Servers[n.event(k.To).By]
+			}) {
+				nobody = ""
+			}
+			n.say(step, from, beginnings(endless), "The %s of %s on %s had no expiry%s.", number(endless, "key", "keys"), label, strings.Join(processes(endless), " "), nobody)
 		}
 	case len(retimes) > 0:
 		n.retimes(label, keys, retimes, long, command)
@@ -269,6 +274,8 @@ func (n *narrator) retimes(label string, keys []facts.Life, retimes []int, long 
 			long = ", to a TTL of " + ttl
 		}
 		n.say(step, last, command, "In the release %s changed the expiry of the key of %s on %s at %s%s.", client, label, e.Process, n.time(last), long)
+	case e.By == client && op.Op == history.Acquire && op.Lease != label:
+		n.say(step, last, command, "%s changed the expiry of the key of %s on %s%s at %s, in an acquire%s.", client, label, e.Process, often, n.time(last), long)
 	case e.By == client && often == "":
 		n.say(step, last, command, "%s renewed %s on %s at %s%s.", client, label, e.Process, n.time(last), long)
 	case e.By == client:

@@ -129,6 +129,9 @@ func (n *narrator) overworked(l *facts.Lease, j int) {
 	case n.event(n.f.Lease(l.Label).ReturnEvent).Renews && len(n.paused) == 0 && n.undisturbed(l, j):
 		why = "the lock renews leases by itself, but did not renew " + l.Label + " in time. The lock itself is at fault"
 		events = append(events, n.f.Lease(l.Label).ReturnEvent)
+	case n.event(n.f.Lease(l.Label).ReturnEvent).Renews && len(n.paused) == 0:
+		why = l.Client + " worked longer than its lease lasted, and the lock, which renews leases by itself, did not renew " + l.Label + " in time"
+		events = append(events, n.f.Lease(l.Label).ReturnEvent)
 	case e.Op == history.Extend && asked >= 0 && until-n.event(asked).Clock < n.f.TTL(n.event(asked))*9/10:
 		why = fmt.Sprintf("the extension at %s succeeded, but %s did not get the %s that it asked for. The lock itself is at fault",
 			n.time(believed), l.Client, history.FormatDuration(n.f.TTL(n.event(asked))))

@@ -2,6 +2,8 @@ package sound
 
 import (
 	"context"
+	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,9 +17,21 @@ var hash = clients.Lock{
 	Name:  "single-hash",
 	About: "single, with a hash that HSET and PEXPIRE set in one script",
 	Like:  []string{"single"},
-	New: func(env clients.Env) clients.Locker {
+	New:   inHash(parts.Token),
+}
+
+// shortHash has tokens that are too short to be recognised as such.
+var shortHash = clients.Lock{
+	Name:  "single-short-hash",
+	About: "single, with a hash that HSET and PEXPIRE set in one script, and a token of 13 characters",
+	Like:  []string{"single"},
+	New:   inHash(func(r *rand.Rand) string { return strconv.FormatUint(r.Uint64(), 36) }),
+}
+
+func inHash(draw func(*rand.Rand) string) clients.New {
+	return func(env clients.Env) clients.Locker {
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			token := parts.Token(env.Rand)
+			token := draw(env.Rand)
 			start := env.Clock.Now()
 			n, err := hashTake.Run(ctx, env.Nodes[0], []string{name}, token, ttl.Milliseconds()).Int()
 			if err != nil {
@@ -33,7 +47,7 @@ var hash = clients.Lock{
 			}
 			return lease, nil
 		})
-	},
+	}
 }
 
 var (

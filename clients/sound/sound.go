@@ -9,6 +9,7 @@ func Locks() []clients.Lock {
 	return []clients.Lock{
 		published,
 		hash,
+		shortHash,
 		watched,
 		verified,
 		counted,
