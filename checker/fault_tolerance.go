@@ -407,7 +407,8 @@ func (d *dearth) request(k facts.Life) string {
 // letGo returns when a Release of the lease of a key returned, whatever its outcome, or an extension that found the lease lost, if its client,
 // the node and the link between them had worked all the time, and no message was lost or late: the environment did not keep the key there. A Release that began
 // before a late request set the key does not count, because its own request may have overtaken that one. It does count if the key had
-// been there before: then the lock asked for it twice.
+// been there before: then the lock asked for it twice. An extension does count, whatever was lost, if it found the lease lost before its end
+// although it had asked and no node had answered: the lock cannot know.
 func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 	ix := d.ix
 	owner := history.Client(k.Label)
@@ -420,11 +421,21 @@ func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 			continue
 		}
 		_, hindered := facts.Touches(d.trouble(owner, k.Node), facts.Stretch{From: ix.At(in), To: ix.At(out) + 1})
-		if !hindered && !d.lost(owner, k.Node, in, out) && !d.lost(k.Node, owner, in, out) {
+		if !hindered && !d.lost(owner, k.Node, in, out) && !d.lost(k.Node, owner, in, out) || ix.guessed(k.Label, in, out) {
 			return ix.At(out), true
 		}
 	}
 	return 0, false
+}
+
+// guessed reports whether an extension found a lease lost before its end, although it had asked and no node had answered.
+func (ix *index) guessed(label string, in, out int) bool {
+	client := history.Client(label)
+	hold := ix.HoldAt(label, ix.At(in))
+	return ix.Events[in].Op == history.Extend && hold != nil && hold.From <= ix.At(in) && ix.At(out) < hold.End && ix.sentBetween(client, in, out) &&
+		!slices.ContainsFunc(ix.Events[in:out], func(e history.Event) bool {
+			return e.Kind == history.Message && e.Op == history.Deliver && e.Process == client
+		})
 }
 
 // givenUp returns, in order, the calls after which a lock no longer keeps a lease: the releases of that lease, and the extensions that

@@ -122,6 +122,9 @@ func letGoOracle(h *history.History, label, server string, set int) (time.Durati
 			u := e.At
 			fine = fine && state(h, owner, u, history.Injected, "crash") == "" && !pausedAt(h, owner, u) && !apartAt(h, owner, server, u) && !downAt(h, server, u)
 			if e.Process == owner && e.ID == in.ID && e.Op == in.Op && e.Kind != history.Invoke && e.ID != 0 {
+				if in.Op == history.Extend && guessedOracle(h, i, j) {
+					return u, true
+				}
 				if fine && !underWay(h, i, j, owner, server) && !underWay(h, i, j, server, owner) {
 					return u, true
 				}
@@ -130,6 +133,29 @@ func letGoOracle(h *history.History, label, server string, set int) (time.Durati
 		}
 	}
 	return 0, false
+}
+
+// guessedOracle reports whether an extension, of which the events are the invocation and the outcome, found a lease lost which lasted, although
+// the client had sent a request and got no reply.
+func guessedOracle(h *history.History, in, out int) bool {
+	asked, lasted := false, false
+	for i, e := range h.Events {
+		request := e.Kind == history.Message && e.By == h.Events[in].Process
+		sent := e.At
+		if e.Sent != 0 {
+			sent = max(0, e.Sent)
+		}
+		asked = asked || request && i >= in && h.Events[in].At <= sent && sent < h.Events[out].At
+		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == h.Events[in].Process && in <= i && i < out {
+			return false
+		}
+	}
+	for _, l := range facts.Of(h).Holds { // the last that had begun
+		if l.Label == h.Events[in].Lease && l.From <= h.Events[in].At {
+			lasted = h.Events[out].At < l.End
+		}
+	}
+	return asked && lasted
 }
 
 // underWay reports whether a message from one process to another was lost, late, or held by a fault, so that it had not arrived by

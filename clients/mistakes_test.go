@@ -1047,6 +1047,36 @@ var harms = map[string]harm{
 			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()-50*time.Millisecond)
 		})
 	}},
+	"single-extend-error-loses": {faults: []string{"on reply EVALSHA n1->c1 reset"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			err := lease.(clients.Extender).Extend(c.ctx, 10*time.Second)
+			done(errors.Is(err, clients.ErrNotHeld) && c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"single-extend-by-wall": {later: []string{"jump c1 +12s"}, play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second)
+			c.Until(2 * time.Second)
+			err := lease.(clients.Extender).Extend(c.ctx, 10*time.Second)
+			done(errors.Is(err, clients.ErrNotHeld) && c.env.Nodes[0].Exists(c.ctx, "lock").Val() == 1)
+		})
+	}},
+	"single-milliseconds-32": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 50*24*time.Hour)
+			done(c.env.Clock.Until(lease.Until()) > c.env.Nodes[0].PTTL(c.ctx, "lock").Val()+time.Hour)
+			c.release(lease, nil)
+		})
+	}},
+	"single-signs-folded": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) { build(c.env).Acquire(c.ctx, "orders:7", 10*time.Second) })
+		s.client("c2", func(c *client) {
+			c.Until(time.Second)
+			_, err := build(c.env).Acquire(c.ctx, "orders_7", 10*time.Second)
+			done(errors.Is(err, clients.ErrNotAcquired))
+		})
+	}},
 	"single-wait-seconds": {replicas: 1, play: relied(1500*time.Millisecond, 1.2)},
 	"single-wait-leaves": {replicas: 1, later: []string{"cut n1-r1"}, play: func(s *stage, build clients.New, done func(bool)) {
 		s.client("c1", func(c *client) {

@@ -150,11 +150,18 @@ func (n *narrator) misjudged(l *facts.Lease, keys []facts.Life, to int) {
 	if n.nodes(processes(there)) < n.f.Meta.Quorum() {
 		return
 	}
-	why := ""
-	if text := plain(e.Error); text != "" {
-		why = " (" + text + ")"
+	why, asked := "", n.f.Invocation[i]
+	switch text := plain(e.Error); {
+	case asked > 0 && !slices.ContainsFunc(n.f.Events[asked:i], func(m history.Event) bool {
+		return m.Kind == history.Message && m.Op == history.Deliver && m.Process == l.Client
+	}) && slices.ContainsFunc(n.f.Events[asked:i], func(m history.Event) bool { return m.Kind == history.Message && m.By == l.Client }):
+		why = " as if the lease were lost, although no node had answered, and"
+	case text != "":
+		why = " (" + text + "),"
+	default:
+		why = ","
 	}
-	n.say(step, i, beginnings(there), "The extension of %s by %s failed at %s%s, though its %s on %s: after that %s could not release it.", l.Label, l.Client, n.time(i), why,
+	n.say(step, i, beginnings(there), "The extension of %s by %s failed at %s%s though its %s on %s: after that %s could not release it.", l.Label, l.Client, n.time(i), why,
 		number(there, "key was", "keys were"), strings.Join(processes(there), " "), l.Client)
 }
 

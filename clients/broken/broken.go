@@ -194,6 +194,10 @@ func added() []clients.Lock {
 		waitExtend,
 		waitRenews,
 		renewNoDrift,
+		extendErrorLoses,
+		extendByWall,
+		milliseconds32,
+		signsFolded,
 	}
 }
 

@@ -1,0 +1,44 @@
+package broken
+
+import (
+	"context"
+	"time"
+
+	"lockstep/clients"
+	"lockstep/clients/internal/parts"
+)
+
+// extendByWall takes a lease for lost that is over by the wall clock when it is to be extended. It needs a wall clock that is set forward,
+// beyond the end of the lease: nobody gets the lock until the key expires.
+var extendByWall = clients.Lock{
+	Name:  "single-extend-by-wall",
+	About: "single-extend, which takes a lease for lost that is over by the wall clock",
+	Like:  []string{"single-extend"},
+	New: func(env clients.Env) clients.Locker {
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			end := env.Wall.Now().Add(ttl)
+			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
+			if err != nil {
+				return nil, err
+			}
+			return &wallExtended{lease, end}, nil
+		})
+	},
+}
+
+type wallExtended struct {
+	*parts.Lease
+	end time.Time // by the wall clock
+}
+
+func (l *wallExtended) Extend(ctx context.Context, ttl time.Duration) error {
+	if !l.Env.Wall.Now().Before(l.end) {
+		return clients.ErrNotHeld
+	}
+	until, end := l.Env.Clock.Now().Add(ttl), l.Env.Wall.Now().Add(ttl)
+	n, err := parts.ExtendOn(ctx, l.Env.Nodes[0], l.Name, l.Token, ttl)
+	if err = l.Extended(n != 0, err, until); err == nil {
+		l.end = end
+	}
+	return err
+}

@@ -1,0 +1,29 @@
+package broken
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+
+	"lockstep/clients"
+	"lockstep/clients/internal/parts"
+)
+
+// signsFolded writes a dash for each sign of a name in its key. It needs two names that differ in a sign.
+var signsFolded = clients.Lock{
+	Name:  "single-signs-folded",
+	About: "single, whose key has a dash for each sign of the name",
+	Like:  []string{"single"},
+	New: func(env clients.Env) clients.Locker {
+		dash := func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return r
+			}
+			return '-'
+		}
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			return parts.Granted(parts.Take(ctx, env, strings.Map(dash, name), parts.Token(env.Rand), ttl))
+		})
+	},
+}
