@@ -407,8 +407,8 @@ func (d *dearth) request(k facts.Life) string {
 // letGo returns when a Release of the lease of a key returned, whatever its outcome, or an extension that found the lease lost, if its client,
 // the node and the link between them had worked all the time, and no message was lost or late: the environment did not keep the key there. A Release that began
 // before a late request set the key does not count, because its own request may have overtaken that one. It does count if the key had
-// been there before: then the lock asked for it twice. An extension does count, whatever was lost, if it found the lease lost before its end
-// although it had asked and no node had answered: the lock cannot know.
+// been there before: then the lock asked for it twice. An extension always counts if it sent a request, got no answer, and still reported the
+// lease as lost before its end: the lock could not know that.
 func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 	ix := d.ix
 	owner := history.Client(k.Label)
@@ -428,14 +428,10 @@ func (d *dearth) letGo(k facts.Life) (time.Duration, bool) {
 	return 0, false
 }
 
-// guessed reports whether an extension found a lease lost before its end, although it had asked and no node had answered.
+// guessed reports whether an extension found a lease lost before its end, although its request had not been answered.
 func (ix *index) guessed(label string, in, out int) bool {
-	client := history.Client(label)
 	hold := ix.HoldAt(label, ix.At(in))
-	return ix.Events[in].Op == history.Extend && hold != nil && hold.From <= ix.At(in) && ix.At(out) < hold.End && ix.sentBetween(client, in, out) &&
-		!slices.ContainsFunc(ix.Events[in:out], func(e history.Event) bool {
-			return e.Kind == history.Message && e.Op == history.Deliver && e.Process == client
-		})
+	return ix.Events[in].Op == history.Extend && hold != nil && hold.From <= ix.At(in) && ix.At(out) < hold.End && ix.Unanswered(history.Client(label), in, out)
 }
 
 // givenUp returns, in order, the calls after which a lock no longer keeps a lease: the releases of that lease, and the extensions that
@@ -464,7 +460,7 @@ func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []
 	for n, in := range calls {
 		out, returned := ix.Outcome[in]
 		hold := ix.HoldAt(k.Label, ix.At(in))
-		if hold == nil || !returned || in < k.From || in > k.To || ix.At(out)-ix.At(in) >= time.Millisecond || ix.sentBetween(hold.Client, in, out) {
+		if hold == nil || !returned || in < k.From || in > k.To || ix.At(out)-ix.At(in) >= time.Millisecond || ix.Asked(hold.Client, in, out) {
 			continue
 		}
 		left := hold.End - ix.At(in)
@@ -486,14 +482,6 @@ func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []
 		faults = append(faults, facts.Before(ix.ClockFaults[hold.Client], in))
 	}
 	return remained, faults
-}
-
-// sentBetween reports whether a client sent a request to a node in a call, given its two events. What leaves at the instant of the second
-// belongs to a later call.
-func (ix *index) sentBetween(client string, in, out int) bool {
-	return slices.ContainsFunc(ix.Events[in:], func(e history.Event) bool {
-		return e.Kind == history.Message && e.By == client && ix.Groups[e.Process] != "" && ix.At(in) <= e.Departure() && e.Departure() < ix.At(out)
-	})
 }
 
 // lost reports whether a message from one process to another did not arrive during an operation of one of them: it was dropped,

@@ -135,8 +135,8 @@ func letGoOracle(h *history.History, label, server string, set int) (time.Durati
 	return 0, false
 }
 
-// guessedOracle reports whether an extension, of which the events are the invocation and the outcome, found a lease lost which lasted, although
-// the client had sent a request and got no reply.
+// guessedOracle reports whether an extension, given its two events, reported a lease as lost that had not ended, although its request had not been
+// answered.
 func guessedOracle(h *history.History, in, out int) bool {
 	asked, lasted := false, false
 	for i, e := range h.Events {
@@ -146,7 +146,7 @@ func guessedOracle(h *history.History, in, out int) bool {
 			sent = max(0, e.Sent)
 		}
 		asked = asked || request && i >= in && h.Events[in].At <= sent && sent < h.Events[out].At
-		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == h.Events[in].Process && in <= i && i < out {
+		if e.Kind == history.Message && e.Op == history.Deliver && e.Process == h.Events[in].Process && in <= i && i < out && e.Word != "HELLO" && !strings.HasPrefix(e.Value, "NOSCRIPT") {
 			return false
 		}
 	}
@@ -287,7 +287,7 @@ func forfeitOracle(h *history.History, label, server string, set int, promise ti
 			end = max(end, l.End)
 		}
 	}
-	if e := h.Events[set]; e.By == "" || e.By == history.Client(label) { // which may be an extension that sets the key again
+	if e := h.Events[set]; e.By == "" || e.By == history.Client(label) { // this request may be an extension that sets the key again
 		for _, l := range facts.Of(h).Holds {
 			if l.Label == label && l.ReturnEvent < set && l.From <= e.Departure() && e.Departure() <= l.End {
 				end = max(end, e.At+askedOracle(h, label))

@@ -39,8 +39,8 @@ func (ix *index) invokedBy(client string, i int, sent time.Duration) int {
 	return in
 }
 
-// wantedTTL returns the TTL for which a client asked in the operation in which it sent, at the instant sent, the request that took effect
-// by event i.
+// wantedTTL returns the TTL that a client asked for in an operation: the one in which it sent, at the instant sent, the request behind
+// event i.
 func (ix *index) wantedTTL(client string, i int, sent time.Duration) time.Duration {
 	if in := ix.invokedBy(client, i, sent); in >= 0 {
 		return ix.TTL(ix.Events[in])
@@ -49,8 +49,8 @@ func (ix *index) wantedTTL(client string, i int, sent time.Duration) time.Durati
 }
 
 // hastenedByNode reports whether a client took over another's key too early because the clock of the node had been set forward:
-// less than a TTL had passed since the key was set by true time, but more by the wall clocks of the node and of its copy that was
-// promoted. This happens to a script that asks its server for the time; its keys need no deadline.
+// less than a TTL had passed since the key was set, or the lease was extended, by true time, but more by the wall clocks of the node and of its
+// copy that was promoted. An extension may have changed another key, or a value, so the request for it counts. This happens to a script that asks its server for the time; its keys need no deadline.
 func (ix *index) hastenedByNode(k facts.Life) bool {
 	if !ix.takenOver(k) {
 		return false
@@ -63,15 +63,19 @@ func (ix *index) hastenedByNode(k facts.Life) bool {
 		}
 	}
 	client, timed := history.Client(k.Label), k.Timed
-	if j := facts.Before(ix.Extensions[k.Label], k.To); j > k.Set { // it may have changed another key, which says how long this one counts
-		for _, e := range ix.Events[k.Set+1 : j] {
-			if e.Kind == history.State && e.Process == k.Node && e.By == client {
-				set, timed = e, e.At
+	ttl := ix.wantedTTL(client, k.From, set.Departure())
+	if j := facts.Before(ix.Extensions[k.Label], k.To); j > k.From {
+		asked, ok := ix.Invocation[j] // a renewal has none
+		for _, e := range ix.Events[max(k.From+1, asked):j] {
+			if e.Kind == history.Message && e.Op == history.Deliver && ix.Groups[e.Process] == k.Group && e.By == client {
+				set, timed, ttl = e, e.At, ix.LongestTTL(k.Label)
+				if ok {
+					ttl = ix.TTL(ix.Events[asked])
+				}
 			}
 		}
 	}
 	ahead := end.Wall - set.Wall
-	ttl := ix.wantedTTL(client, k.To, set.Departure())
 	return ahead > facts.Rounding && end.At < timed+ttl && end.At+ahead >= timed+ttl
 }
 

@@ -76,7 +76,7 @@ func TestHastenedByClients(t *testing.T) {
 		{"a longer lease than the TTL of the run", with(func(d *datedKey) {
 			d.askedWall, d.at, d.atWall, d.taken = "0 ttl=30", "15", "16", "15.1 n1 over c2#1 was=c1#1 sent=15"
 		}), 0},
-		{"a longer lease, and a clock that is not so much ahead", with(func(d *datedKey) {
+		{"a longer lease, and a clock that is not far enough ahead", with(func(d *datedKey) {
 			d.askedWall, d.at, d.atWall, d.taken = "0 ttl=30", "15", "14", "15.1 n1 over c2#1 was=c1#1 sent=15"
 		}), -1},
 		{"a shorter lease that was over", with(func(d *datedKey) { d.askedWall = "0 ttl=4" }), -1},
@@ -109,7 +109,7 @@ func TestHastenedByNode(t *testing.T) {
 		n1, n1Ahead = "0.1 n1 set c1#1 until=never\n", "0.1 n1 set c1#1 until=never wall=6\n"
 		n2          = "0.1 n2 set c1#1 until=never\n"
 		r1          = "0.2 r1 set c1#1 until=never by=n1 wall=6\n1 r1 promote\n"
-		alive       = "0.2 c1 ok acquire c1#1 until=10\n2 c1 invoke extend c1#1 ttl=TTL\n2.1 n1 retime c1#1 key=alive until=9\n2.2 c1 ok extend c1#1 until=9\n"
+		alive       = "0.2 c1 ok acquire c1#1 until=10\n2 c1 invoke extend c1#1 ttl=TTL\n2.1 n1 deliver c1 sent=2 word=EVAL\n2.2 c1 ok extend c1#1 until=9\n"
 		again       = "2 c1 invoke extend c1#1 ttl=TTL\n2.1 n1 over c1#1 was=c1#1 until=never\n"
 		acquire     = "5 c2 invoke acquire\n"
 		taken       = acquire + "5.1 n1 over c2#1 was=c1#1 until=never sent=5 wall=6"
@@ -126,9 +126,9 @@ func TestHastenedByNode(t *testing.T) {
 		{"both are ahead", n1Ahead + r1 + takenThere, false},
 		{"it was set forward, by less than an extension asked for", n1 + strings.ReplaceAll(again, "TTL", "20") + taken, false},
 		{"it was set forward, by more than an extension asked for", n1 + strings.ReplaceAll(again, "TTL", "8") + taken, true},
-		{"it was set forward, by less than an extension of another key asked for", n1 + strings.ReplaceAll(alive, "TTL", "20") + taken, false},
-		{"it was set forward, by more than an extension of another key asked for", n1 + strings.ReplaceAll(alive, "TTL", "7") + taken, true},
-		{"the lease would be over without the extension of another key", n1 + strings.ReplaceAll(alive, "TTL", "10") + "11 c2 invoke acquire\n11.1 n1 over c2#1 was=c1#1 until=never sent=11 wall=6", true},
+		{"it was set forward, by less than an extension asked for that changed another key", n1 + strings.ReplaceAll(alive, "TTL", "20") + taken, false},
+		{"it was set forward, by more than an extension asked for that changed another key", n1 + strings.ReplaceAll(alive, "TTL", "7") + taken, true},
+		{"the lease would be over without that extension", n1 + strings.ReplaceAll(alive, "TTL", "10") + "11 c2 invoke acquire\n11.1 n1 over c2#1 was=c1#1 until=never sent=11 wall=6", true},
 		{"an extension was asked for before there was a copy", n1 + "0.15 c1 invoke extend c1#1 ttl=20\n" + r1 + takenThere, true},
 		{"the key was asked for at an unknown time", strings.Replace(n1, "set c1#1", "set c1#1 sent=-1", 1) + taken, true},
 		{"both are ahead, and that of another node was right", n2 + n1Ahead + r1 + takenThere, false},

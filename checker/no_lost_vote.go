@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -184,7 +185,7 @@ func (ix *index) told(l *facts.Lease, i int) time.Duration {
 }
 
 // mistimed returns the fault of a clock because of which event i gave a key a deadline before limit, or -1. The client must have
-// sent the deadline as an instant, at most one TTL ahead by its own wall clock (that of the run, or a longer one for which it asked), and that clock or the node's must be wrong. A
+// sent the deadline as an instant, at most one TTL ahead by its own wall clock, and that clock or the node's must be wrong. The TTL is that of the run, or a longer one that the client asked for. A
 // deletion may be the effect of such a command: a node deletes a key whose new deadline has passed by the node's clock. Only an
 // extension or a silent renewal gives an existing key a new deadline; any other deletion is deliberate.
 func (ix *index) mistimed(i int, limit time.Duration) int {
@@ -200,7 +201,7 @@ func (ix *index) mistimed(i int, limit time.Duration) int {
 			client = ix.Events[j]
 		}
 	}
-	meant, ttl := e.Until-client.Wall, max(ix.Meta.TTL, ix.wantedTTL(e.By, i, e.Departure()))
+	meant, ttl := e.Until-client.Wall, max(ix.Meta.TTL, ix.LongestTTL(cmp.Or(e.Owner, e.Lease)))
 	if e.Op == history.Delete {
 		if j := ix.deadlineBefore(i); j >= 0 && e.Until > 0 && e.Until <= e.At+e.Wall {
 			return ix.mistimed(j, e.At) // the client sent the key's old deadline again, which had just passed

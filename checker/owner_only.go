@@ -163,14 +163,17 @@ func (ix *index) pastEnd(label string, i int) bool {
 	if l == nil {
 		return false
 	}
-	j := l.ReturnEvent // which may be later: the answer was on its way
+	j := l.ReturnEvent // it may come after event i: the answer was still on its way
 	if k := facts.Before(ix.Extensions[label], i); k >= 0 {
 		j = k
 	}
 	e := ix.Events[j]
 	behind := e.At - e.Clock
 	if in, ok := ix.Invocation[j]; ok {
-		behind = min(behind, ix.At(in)-ix.Events[in].Clock)
+		asked := ix.At(in) - ix.Events[in].Clock
+		if behind = min(behind, asked); i < j {
+			behind = asked
+		}
 	}
 	return e.Until > 0 && e.Until < history.NoEnd && ix.At(i) >= e.Until+behind
 }

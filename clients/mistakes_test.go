@@ -464,6 +464,19 @@ var harms = map[string]harm{
 		s.client("c2", func(c *client) { done(c.at(1.5, build(c.env), 10*time.Second) != nil && held != nil) })
 		s.client("c3", func(c *client) { held = c.at(3, build(c.env), 10*time.Second) })
 	}},
+	"single-reentrant-resets": {play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			held = c.at(0, l, 10*time.Second)
+			if inner := c.at(1, l, 2*time.Second); inner != nil {
+				inner.Release(c.ctx)
+			}
+		})
+		s.client("c2", func(c *client) {
+			done(c.at(4, build(c.env), 2*time.Second) != nil && held != nil && c.env.Clock.Now().Before(held.Until()))
+		})
+	}},
 	"single-reentrant": {play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
 		s.client("c1", func(c *client) {

@@ -25,7 +25,7 @@ func (l *singleExtend) Acquire(ctx context.Context, name string, ttl time.Durati
 
 type singleExtendLease struct{ *singleLease }
 
-// Extend is tried once.
+// Extend tries once.
 func (l *singleExtendLease) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.extend(ttl, func() error { return l.prolong(ctx, l.env.Nodes[0], ttl) })
 }
@@ -50,7 +50,7 @@ func (l *singleLease) extend(ttl time.Duration, ask func() error) error {
 	return fmt.Errorf("%w: it was over when the answer came", ErrNotExtended)
 }
 
-// prolong sets the TTL of the key anew. It returns [ErrNotHeld] if the key has not our token.
+// prolong sets the TTL of the key anew. It returns [ErrNotHeld] if the key does not have our token.
 func (l *singleLease) prolong(ctx context.Context, on redis.Scripter, ttl time.Duration) error {
 	n, err := extendScript.Run(ctx, on, []string{l.name}, l.token, ttl.Milliseconds()).Int()
 	if err == nil && n == 0 {

@@ -17,11 +17,11 @@ const (
 // the same connection, because WAIT covers only the writes of its own connection (https://redis.io/docs/latest/commands/wait/).
 // If too few replicas acknowledge in time, the lock is released.
 //
-// An extension waits as well: a replica that is promoted without it drops the key at the old end.
-//
 // Redisson's locks do so since 3.12.5 (2020), which deprecated its Redlock in favour of this, but up to 3.16.6 they ignored how
 // many replicas had answered (https://github.com/redisson/redisson/issues/3474,
 // https://github.com/redisson/redisson/issues/3994). Redisson requires all replicas that it knows of.
+//
+// Here an extension waits, too: if a replica is promoted that has not received it, the key expires there at the old end.
 func NewSingleWait(env Env) Locker { return &singleWait{env} }
 
 type singleWait struct{ env Env }
@@ -51,7 +51,7 @@ func (l *singleWait) Acquire(ctx context.Context, name string, ttl time.Duration
 
 type singleWaitLease struct{ *singleLease }
 
-// Extend waits as Acquire does. Without an acknowledgement the key may end at the old end on a replica, and at the new one on the
+// Extend waits as Acquire does. Without an acknowledgement the key may expire at the old end on a replica and at the new end on the
 // primary, so the lease ends at the earlier of the two.
 func (l *singleWaitLease) Extend(ctx context.Context, ttl time.Duration) error {
 	return l.extend(ttl, func() error {

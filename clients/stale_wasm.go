@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -16,13 +17,15 @@ import (
 // Elsewhere go-redis itself checks an idle connection before it reuses it. In WebAssembly it does not, because few browsers have
 // sockets, and runs must be the same everywhere. So before a client takes a connection from its pool, the dead ones are removed
 // from it. go-redis has no call for that, but it asks the [redis.Limiter] of the options before it takes a connection, also
-// for pipelines, transactions, and clients made by [redis.Client.WithTimeout], which have no hooks. And it removes a connection
-// on which a command fails. So the limiter sends the command probe until one does not fail. The connection answers it by itself: if it
-// is dead by an error, and otherwise by a reply. Nothing is sent.
+// for pipelines, transactions, and clients made by [redis.Client.WithTimeout], to which hooks do not apply. And it removes a connection
+// on which a command fails. So the limiter sends ECHO with the text probe until an ECHO succeeds. The connection itself answers:
+// with an error if it is dead, and otherwise with a reply. Nothing is sent, except for the greeting on a connection that was opened in
+// advance (MinIdleConns).
 //
-// One thing differs from other systems: there go-redis dials after the third dead idle connection, even if the pool has more.
+// Two things differ from other systems: there go-redis dials after the third dead idle connection, even if the pool has more; and it checks
+// the connections of a second pool for pipelines (PipelineReadBufferSize), too.
 func watchful(o *redis.Options) *redis.Client {
-	l := &pruner{next: o.Limiter}
+	l := &pruner{next: o.Limiter, all: o.PoolFIFO}
 	dial := o.Dialer
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
@@ -41,10 +44,12 @@ func watchful(o *redis.Options) *redis.Client {
 	return c
 }
 
-// A pruner removes dead connections from the pool of a client. A program in WebAssembly has one thread, and nothing here waits.
+// A pruner removes dead connections from the pool of a client. A program in WebAssembly has one thread.
 type pruner struct {
-	next   redis.Limiter // that of the program, or nil
+	next   redis.Limiter // the limiter of the program, or nil
+	all    bool          // a probe that succeeds says nothing about the connection that the pool gives next
 	prober *redis.Client
+	probes bool // the command that is sent now is a probe
 	open   []*watchfulConn
 }
 
@@ -59,9 +64,11 @@ func (l *pruner) Allow() error {
 			return err
 		}
 	}
-	for slices.ContainsFunc(l.open, (*watchfulConn).dead) && l.prober.PoolStats().IdleConns > 0 {
-		if err := l.prober.Echo(context.Background(), probe).Err(); !errors.Is(err, errDead) {
-			break // the pool gives this connection first, and it is alive
+	l.probes = true
+	defer func() { l.probes = false }()
+	for n := l.prober.PoolStats().IdleConns; n > 0 && l.prober.PoolStats().IdleConns > 0 && slices.ContainsFunc(l.open, (*watchfulConn).dead); n-- {
+		if err := l.prober.Echo(context.Background(), probe).Err(); err == nil && !l.all {
+			break
 		}
 	}
 	return nil
@@ -77,7 +84,7 @@ func (l *pruner) ReportResult(err error) {
 type watchfulConn struct {
 	net.Conn
 	of    *pruner
-	reply []byte // to a probe, which has not been read
+	reply []byte // the unread reply to a probe
 }
 
 func (c *watchfulConn) Write(b []byte) (int, error) {
@@ -105,12 +112,28 @@ func (c *watchfulConn) Close() error {
 	return c.Conn.Close()
 }
 
-// dead reports whether no more replies can come on the connection.
+// A probe leaves the deadlines of the connection as they are.
+
+func (c *watchfulConn) SetReadDeadline(t time.Time) error {
+	if c.of.probes {
+		return nil
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *watchfulConn) SetWriteDeadline(t time.Time) error {
+	if c.of.probes {
+		return nil
+	}
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// dead reports whether an idle connection cannot be used again. Control is not what it is elsewhere: see package sim.
 func (c *watchfulConn) dead() bool {
 	s, ok := c.Conn.(syscall.Conn)
 	if !ok {
 		return false
 	}
 	raw, err := s.SyscallConn()
-	return err == nil && raw.Read(func(uintptr) bool { return true }) != nil
+	return err != nil || raw.Control(nil) != nil
 }

@@ -80,8 +80,8 @@ func add[T comparable](to, more []T) []T {
 // Like names the locks that your lock claims to be as good as: its references. Your lock is played in their runs of the
 // catalogue, and must keep every property that one of them keeps there. If a scenario has no run of a reference, your lock is
 // played in the run of the lock that the reference is like: fenced, watchdog and single-extend are like single, and
-// redlock-extend is like redlock. A lock like single-wait is also played in the runs of single, and of its other references, that have no
-// replica, with one.
+// redlock-extend is like redlock. A lock like single-wait is also played in the runs of single, and of its other references on one
+// node. If such a run has no replica, it gets one.
 // A lock like single or redlock is also played in all runs of single-extend or redlock-extend: if it cannot extend its leases, such a
 // run counts only if it violates a property for which the extension does not matter, and otherwise does not apply. If the runs of two
 // references differ only in what is expected, your lock is played once. The default is single, a lock on one Redis node.
@@ -355,14 +355,14 @@ func metAs(s *script.Scenario, like string) string {
 // waits is the reference that grants nothing without a replica.
 const waits = "single-wait"
 
-// withReplica gives the runs of the other locks on one node the replica that a lock like single-wait needs. Runs with replicas of their own are
-// about a failover, for which single-wait has its own runs: they are left out.
+// withReplica gives the runs of the other locks on one node the replica that a lock like single-wait needs. Runs of single with replicas of their own
+// are about a failover, for which single-wait has its own runs: they are left out.
 func withReplica(s *script.Scenario) *script.Scenario {
-	other := func(r script.Section) bool { return r.Lock != waits && clients.UsualNodes(r.Lock) == 1 }
+	single := func(r script.Section) bool { return r.Lock == "single" || r.Lock == "single-extend" }
 	return s.Edited(func(s *script.Scenario) {
-		s.Runs = slices.DeleteFunc(s.Runs, func(r script.Section) bool { return other(r) && r.Replicas > 0 })
+		s.Runs = slices.DeleteFunc(s.Runs, func(r script.Section) bool { return single(r) && r.Replicas > 0 })
 		for i, r := range s.Runs {
-			if other(r) {
+			if r.Replicas == 0 && r.Lock != waits && clients.UsualNodes(r.Lock) == 1 {
 				s.Runs[i].Replicas, s.Runs[i].Pool = 1, "" // a pool can be warm only without replicas
 			}
 		}

@@ -264,7 +264,7 @@ var twins = []twin{
 	{"redlock-minority-down/redlock/first", "redlock-first-three", ""},
 	{"ttl-too-long/single/days", "single-microseconds-32", ""},
 	{"ttl-too-long/single/days", "single-milliseconds-32", ""},
-	{"asked-while-held/single/shorter", "single-reentrant", ""},
+	{"asked-while-held/single/shorter", "single-reentrant-resets", ""},
 	{"client-clock-jump/single-extend/extended", "single-extend-by-wall", ""},
 	{"clock-drift/redlock/renewed", "redlock-renew-no-drift", ""},
 	{"failover-lag/single-wait/extended", "single-wait-extend", ""},

@@ -36,6 +36,12 @@ func (r rawConn) Read(peek func(fd uintptr) (done bool)) error {
 	if err := c.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
+	return r.Control(nil)
+}
+
+// Control returns what Read returns, and leaves the deadlines of the connection as they are.
+func (r rawConn) Control(func(fd uintptr)) error {
+	c := r.c
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
 	switch {
@@ -50,4 +56,3 @@ func (r rawConn) Read(peek func(fd uintptr) (done bool)) error {
 }
 
 func (r rawConn) Write(func(fd uintptr) (done bool)) error { return errNoDescriptor }
-func (r rawConn) Control(func(fd uintptr)) error           { return errNoDescriptor }

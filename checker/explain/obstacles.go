@@ -150,18 +150,16 @@ func (n *narrator) misjudged(l *facts.Lease, keys []facts.Life, to int) {
 	if n.nodes(processes(there)) < n.f.Meta.Quorum() {
 		return
 	}
-	why, asked := "", n.f.Invocation[i]
-	switch text := plain(e.Error); {
-	case asked > 0 && !slices.ContainsFunc(n.f.Events[asked:i], func(m history.Event) bool {
-		return m.Kind == history.Message && m.Op == history.Deliver && m.Process == l.Client
-	}) && slices.ContainsFunc(n.f.Events[asked:i], func(m history.Event) bool { return m.Kind == history.Message && m.By == l.Client }):
-		why = " as if the lease were lost, although no node had answered, and"
-	case text != "":
-		why = " (" + text + "),"
-	default:
-		why = ","
+	if asked, ok := n.f.Invocation[i]; ok && n.f.Unanswered(l.Client, asked, i) {
+		n.say(step, i, append(beginnings(there), asked), "At %s the extension of %s by %s reported the lease as lost, although no node had answered, and its %s still on %s: after that %s could not release it.",
+			n.time(i), l.Label, l.Client, number(there, "key was", "keys were"), strings.Join(processes(there), " "), l.Client)
+		return
 	}
-	n.say(step, i, beginnings(there), "The extension of %s by %s failed at %s%s though its %s on %s: after that %s could not release it.", l.Label, l.Client, n.time(i), why,
+	why := ""
+	if text := plain(e.Error); text != "" {
+		why = " (" + text + ")"
+	}
+	n.say(step, i, beginnings(there), "The extension of %s by %s failed at %s%s, though its %s on %s: after that %s could not release it.", l.Label, l.Client, n.time(i), why,
 		number(there, "key was", "keys were"), strings.Join(processes(there), " "), l.Client)
 }
 
@@ -281,8 +279,8 @@ func (n *narrator) retimes(label string, keys []facts.Life, retimes []int, long 
 			long = ", to a TTL of " + ttl
 		}
 		n.say(step, last, command, "In the release %s changed the expiry of the key of %s on %s at %s%s.", client, label, e.Process, n.time(last), long)
-	case e.By == client && op.Op == history.Acquire && op.Lease != label:
-		n.say(step, last, command, "%s changed the expiry of the key of %s on %s%s at %s, in an acquire%s.", client, label, e.Process, often, n.time(last), long)
+	case e.By == client && op.Op == history.Acquire && !n.renews(label):
+		n.say(step, last, command, "%s changed the expiry of the key of %s on %s%s at %s, in another acquire%s.", client, label, e.Process, often, n.time(last), long)
 	case e.By == client && often == "":
 		n.say(step, last, command, "%s renewed %s on %s at %s%s.", client, label, e.Process, n.time(last), long)
 	case e.By == client:
@@ -304,6 +302,12 @@ func (n *narrator) retimes(label string, keys []facts.Life, retimes []int, long 
 		}
 		n.say(step, last, nil, "%s changed the expiry of the key of %s on %s%s at %s%s%s.", e.By, label, e.Process, often, n.time(last), ttl, where)
 	}
+}
+
+// renews reports whether the lock renews a lease by itself.
+func (n *narrator) renews(label string) bool {
+	l := n.f.Lease(label)
+	return l != nil && n.event(l.ReturnEvent).Renews
 }
 
 // soon reports whether event i is in the first half of the time between two others. A key that was set later was not in the way for most

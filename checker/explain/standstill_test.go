@@ -208,6 +208,8 @@ func TestObstacles(t *testing.T) {
 		{"renewed for hardly longer", first + "5 n1 retime c1#1 until=15.1\n", never + "\nc1 renewed c1#1 on n1 at 5.000s."},
 		{"renewed twice", first + "5 n1 retime c1#1 until=15.1\n9 n1 retime c1#1 until=19.1\n", never + "\nc1 went on renewing c1#1 on n1, the last time at 9.000s."},
 		{"without an end", strings.Replace(first, "until=10.1", "until=never", 1), never + "\nThe key of c1#1 on n1 had no expiry, and nobody else could delete it."},
+		{"renewed in another acquire", first + "5 c1 invoke acquire\n5.1 n1 retime c1#1 until=15.1\n5.2 c1 fail acquire\n",
+			never + "\nc1 changed the expiry of the key of c1#1 on n1 at 5.100s, in another acquire."},
 		{"given an end by the script that set it", strings.Replace(first, "until=10.1", "until=never\n0.1 n1 retime c1#1 until=10.1", 1), never},
 		{"given an end by a command that was late", strings.Replace(first, "until=10.1", "until=never", 1) + "5 n1 retime c1#1 until=15 sent=0.11\n", never},
 		{"given an end by another", strings.Replace(first, "until=10.1", "until=never", 1) + "5 c3 invoke acquire\n5.1 n1 retime c1#1 by=c3 until=15.1\n6 c3 fail acquire\n",

@@ -17,6 +17,7 @@ package facts
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sort"
 	"strconv"
@@ -368,10 +369,26 @@ func Before(events []int, i int) int {
 	return -1
 }
 
-// TheLock returns words for a lock: "the lock", with its name if the clients ask for several.
+// Asked reports whether a client sent a request to a node in a call, given its two events. What leaves at the instant of the second
+// belongs to the next call.
+func (f *Facts) Asked(client string, in, out int) bool {
+	return slices.ContainsFunc(f.Events[in:], func(e history.Event) bool {
+		return e.Kind == history.Message && e.By == client && f.Groups[e.Process] != "" && f.At(in) <= e.Departure() && e.Departure() < f.At(out)
+	})
+}
+
+// Unanswered reports whether a client asked, in a call with two events, and got no answer from any node. The reply to the greeting of a new
+// connection answers nothing, nor does NOSCRIPT.
+func (f *Facts) Unanswered(client string, in, out int) bool {
+	return f.Asked(client, in, out) && !slices.ContainsFunc(f.Events[in:out], func(e history.Event) bool {
+		return e.Kind == history.Message && e.Op == history.Deliver && e.Process == client && e.Word != "HELLO" && !strings.HasPrefix(e.Value, "NOSCRIPT")
+	})
+}
+
+// TheLock returns words for a lock: "the lock", with its name if the clients ask for several locks.
 func (f *Facts) TheLock(name string) string {
 	if len(f.Meta.Names) == 0 {
 		return "the lock"
 	}
-	return "the lock " + history.ShortName(name)
+	return fmt.Sprintf("the lock %q", history.ShortName(name))
 }

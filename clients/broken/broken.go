@@ -198,6 +198,7 @@ func added() []clients.Lock {
 		extendByWall,
 		milliseconds32,
 		signsFolded,
+		reentrantResets,
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// extendByWall takes a lease for lost that is over by the wall clock when it is to be extended. It needs a wall clock that is set forward,
-// beyond the end of the lease: nobody gets the lock until the key expires.
+// extendByWall reports a lease as lost if it is over by the wall clock when the client extends it. To be caught, it needs a wall clock that is
+// set past the end of the lease: then nobody gets the lock until the key expires.
 var extendByWall = clients.Lock{
 	Name:  "single-extend-by-wall",
-	About: "single-extend, which takes a lease for lost that is over by the wall clock",
+	About: "single-extend, which reports a lease as lost if it is over by the wall clock",
 	Like:  []string{"single-extend"},
 	New: func(env clients.Env) clients.Locker {
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {

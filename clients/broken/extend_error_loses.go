@@ -9,11 +9,11 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// extendErrorLoses takes any error of an extension for a lost lease, which its client then does not release. It needs an extension whose
+// extendErrorLoses reports the lease as lost after any error of an extension, so its client does not release it. It needs an extension whose
 // reply is lost, and a client that has finished long before the key expires.
 var extendErrorLoses = clients.Lock{
 	Name:  "single-extend-error-loses",
-	About: "single-extend that takes an extension without an answer for a lost lease",
+	About: "single-extend, which reports a lease as lost if its extension gets no answer",
 	Like:  []string{"single-extend"},
 	New: func(env clients.Env) clients.Locker {
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {

@@ -8,7 +8,7 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// milliseconds32 keeps the TTL in milliseconds and 32 bits, which is enough for 49 days. To be caught, it needs a client that asks for more,
+// milliseconds32 keeps the TTL as a 32-bit number of milliseconds, which is enough for 49 days. To be caught, it needs a client that asks for more,
 // and another that asks for the lock when the key is gone.
 var milliseconds32 = clients.Lock{
 	Name:  "single-milliseconds-32",

@@ -10,10 +10,10 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// signsFolded writes a dash for each sign of a name in its key. It needs two names that differ in a sign.
+// signsFolded replaces each punctuation character of the name by a dash in its key. It needs two names that differ only in punctuation.
 var signsFolded = clients.Lock{
 	Name:  "single-signs-folded",
-	About: "single, whose key has a dash for each sign of the name",
+	About: "single, whose key has a dash for each punctuation character of the name",
 	Like:  []string{"single"},
 	New: func(env clients.Env) clients.Locker {
 		dash := func(r rune) rune {

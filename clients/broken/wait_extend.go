@@ -8,7 +8,7 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// waitExtend is single-wait whose extension does not wait for a replica. It needs a failover after an extension that the replica has not got.
+// waitExtend is single-wait whose extension does not wait for a replica. It needs a failover after an extension that the replica has not received.
 var waitExtend = clients.Lock{
 	Name:  "single-wait-extend",
 	About: "single-wait, whose extension does not wait for a replica",

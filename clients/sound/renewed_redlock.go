@@ -7,8 +7,8 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// renewedRedlock is Redlock that renews itself. Each renewal sets the TTL on all nodes, counts on it once a majority has confirmed it, and
-// allows for drift as acquiring does.
+// renewedRedlock is Redlock that renews itself. Each renewal sets the TTL on all nodes. The lock relies on it once a majority has
+// confirmed it, and allows for drift as when it acquires.
 var renewedRedlock = clients.Lock{
 	Name:  "redlock-renewed",
 	About: "redlock, renewed every third of a TTL",

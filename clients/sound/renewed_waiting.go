@@ -8,10 +8,10 @@ import (
 	"lockstep/clients/internal/parts"
 )
 
-// renewedWaiting is single-wait that renews itself. It relies on a renewal only after a replica has acknowledged that, too.
+// renewedWaiting is single-wait that renews itself. It relies on a renewal only after a replica has acknowledged the renewal.
 var renewedWaiting = clients.Lock{
 	Name:  "single-wait-renewed",
-	About: "single-wait, renewed every third of a TTL",
+	About: "single-wait, renewed every quarter of a TTL",
 	Like:  []string{"single-wait", "watchdog"},
 	New: parts.Renewing(parts.TakeWaiting, func(l *parts.Renewed, ttl time.Duration) {
 		l.Every, l.Persist = ttl/4, true

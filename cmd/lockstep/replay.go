@@ -129,7 +129,7 @@ func (f *runFlags) replay(c *cobra.Command, o *play.Outcome, save string) error 
 	}
 	if f.verbose {
 		printStory(w, o)
-		err := reports.Text(w, o.Facts, o.Result, reports.TextOptions{Verbose: true, Paint: roles(w), Measurements: o.Measurements})
+		err := reports.Text(w, o.Facts, o.WorstFirst(), reports.TextOptions{Verbose: true, Paint: roles(w), Measurements: o.Measurements})
 		if err != nil {
 			return err
 		}

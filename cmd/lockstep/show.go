@@ -141,7 +141,7 @@ func (f *runFlags) showAll(c *cobra.Command, args []string, options reports.Text
 			fmt.Fprintf(w, "%s\n", o.Sweep)
 		}
 		options.Paint, options.Measurements = roles(w), o.Measurements
-		if err := reports.Text(w, o.Facts, o.Result, options); err != nil {
+		if err := reports.Text(w, o.Facts, o.WorstFirst(), options); err != nil {
 			return nil, err
 		}
 	}

@@ -371,6 +371,6 @@ func printTimeline(w io.Writer, o *play.Outcome) {
 	if o.Sweep != nil {
 		fmt.Fprint(w, reports.VisibleLines(o.Sweep.String()))
 	}
-	reports.Text(w, o.Facts, o.Result, reports.TextOptions{Paint: roles(w), Measurements: o.Measurements})
+	reports.Text(w, o.Facts, o.WorstFirst(), reports.TextOptions{Paint: roles(w), Measurements: o.Measurements})
 	fmt.Fprintln(w)
 }

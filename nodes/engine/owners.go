@@ -84,25 +84,27 @@ func (c Change) onlyRemoves() bool {
 	return !slices.ContainsFunc(c.Marks(), func(m string) bool { return !slices.Contains(old[2:], m) })
 }
 
-// maybeTakes says how a script or a transaction may take a lock with a short token: it makes a string or a hash that has an expiry. A
-// number may also be a counter, a list or a set may be a queue, and the expiry may come with the next command: then the key must have the name of
-// the lock.
+// maybeTakes says how a script or a transaction may take a lock with a short token: it makes a string or a hash that has an expiry, or gets one by
+// the next command. A number may also be a counter, and a list or a set is more likely a queue.
 func (c Change) maybeTakes() history.Taking {
 	if c.Op != history.Set || c.Command != "EVAL" && c.Command != "EVALSHA" && c.Command != "EXEC" {
 		return history.TakesNothing
 	}
-	number, hash := false, false
+	number := false
 	if c.Collection {
-		command, _, err := ParseCommand([]byte(c.New))
-		hash = err == nil && strings.EqualFold(command[0], "HSET")
+		if command, _, err := ParseCommand([]byte(c.New)); err != nil || !strings.EqualFold(command[0], "HSET") {
+			return history.TakesNothing
+		}
 	} else {
 		_, err := strconv.ParseFloat(c.New, 64)
 		number = err == nil
 	}
-	switch {
-	case number && c.Deadline.IsZero(): // a counter
+	switch endless := c.Deadline.IsZero(); {
+	case number && endless: // a counter
 		return history.TakesNothing
-	case number, c.Collection && !hash, c.Deadline.IsZero():
+	case number:
+		return history.TakesNumbered
+	case endless:
 		return history.TakesNamed
 	}
 	return history.TakesInAcquire

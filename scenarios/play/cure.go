@@ -38,6 +38,8 @@ var cures = []cure{
 		"release with a context of its own, which is not cancelled with that of the caller", "release-cancelled/single/own-context", leavesKeyOfCancelled},
 	{checker.LeaseExclusion, []string{"redlock-slow-acquire", "pause-in-acquire"}, "", "",
 		"count the lease from before the first request, not from the reply", "redlock-slow-acquire/redlock/replies", outlasts},
+	{checker.LeaseExclusion, []string{"failover-lag", "wait-other-connection"}, "", "",
+		"wait for a replica by WAIT after SET, and after each extension or renewal, on the connection that has sent it", "failover-lag/single-wait/extended", forgotten},
 	{checker.LeaseExclusion, []string{"extend-late"}, "", "",
 		"an extension must not recreate an expired key: compare the token and set the TTL in one script", "extend-late/redlock-extend", nil},
 	{checker.DeadlockFreedom, []string{"crash-before-expire"}, "", "",

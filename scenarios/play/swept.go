@@ -42,7 +42,7 @@ func (o *Outcome) SweptInPart() bool { return o.Sweep != nil && o.Sweep.Possible
 // String sums the sweep up in two lines, and has the lanes of the run that is shown if that is a reduced one.
 func (s *Sweep) String() string {
 	if s.Positions == 0 && s.Worst == "" {
-		return "no position was played (" + history.List(script.WordsOf(s.Kinds)) + "), because of the run without a fault:\n"
+		return "the run without a fault decides, so no position was played (" + history.List(script.WordsOf(s.Kinds)) + "):\n"
 	}
 	text := fmt.Sprintf("%d positions", s.Positions)
 	if s.Positions == 1 {

@@ -349,3 +349,8 @@ func operation(h *history.History, i int) string {
 	}
 	return op
 }
+
+// forgotten reports whether a node, or the one that took its place, did not know a lease or its extension.
+func forgotten(_ *history.History, v checker.Violation) bool {
+	return v.Assumption == checker.DurableNodes
+}

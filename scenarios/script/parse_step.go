@@ -161,7 +161,7 @@ func parseRepeat(words []string) (Step, error) {
 
 func checkLockName(name string) error {
 	if !nameForm.MatchString(name) {
-		return fmt.Errorf("%q is not the name of a lock; a name is one word of letters, digits and . : _ / -, such as stock:7", name)
+		return fmt.Errorf("%q is not the name of a lock; a name is one word of letters, digits and the characters . : _ / -, such as stock:7", name)
 	}
 	return nil
 }

@@ -372,7 +372,7 @@ func TestParseErrors(t *testing.T) {
 		{"repeat of until", after + "  repeat 5 until 5s\n" + run, `4: cannot repeat "until 5s": it does nothing the second time`},
 		{"repeat of stay", after + "  repeat 5 stay\n" + run, `4: cannot repeat "stay": it is the last step of a lane`},
 		{"lock without a name", after + "  lock\n" + run, `4: cannot read "lock"; write lock NAME`},
-		{"lock with a bad name", after + "  lock a*b\n" + run, `4: "a*b" is not the name of a lock; a name is one word of letters, digits and . : _ / -, such as stock:7`},
+		{"lock with a bad name", after + "  lock a*b\n" + run, `4: "a*b" is not the name of a lock; a name is one word of letters, digits and the characters . : _ / -, such as stock:7`},
 		{"repeated lock", after + "  repeat 2 lock other\n" + run, `4: cannot repeat "lock other": it does nothing the second time`},
 		{"acquire with half a cancellation", after + "  acquire cancelled 5s\n" + run, `4: cannot read "acquire cancelled 5s"; write acquire [for DURATION] [within DURATION [every DURATION]] [cancelled after DURATION]`},
 		{"acquire with a bad cancellation", after + "  acquire cancelled after 0s\n" + run, "4: duration 0s is too short; write more than 0s"},

@@ -156,7 +156,9 @@ const (
 	OnlyRemoves
 	// TakesInAcquire is what a script or a transaction may do that makes a key with an expiry: it takes a lock if it was sent during an acquire.
 	TakesInAcquire
-	// TakesNamed is the same with a key that may also be something else, such as a counter or a queue, so it must have the name of the lock, too.
+	// TakesNumbered is the same with a number for a value. That may also be a counter, so the key must have the name of the lock, too.
+	TakesNumbered
+	// TakesNamed is the same for a key without an expiry, which may also be something else: its name must be exactly that of the lock.
 	TakesNamed
 	// TakesAlways is what SET with NX does, and GETSET of a key that stood for a lease.
 	TakesAlways
@@ -192,7 +194,8 @@ func (l *Leases) Set(client string, id int, takes Taking, key string, values ...
 		}
 		return a.lease, value
 	case a != nil || takes == TakesAlways || takes == TakesInAcquire && id != 0,
-		takes == TakesNamed && named(key, l.locks[op]):
+		takes == TakesNumbered && named(key, l.locks[op]),
+		takes == TakesNamed && l.locks[op] != "" && key == l.locks[op]:
 		mine := l.asked(op)
 		if takes > OnlyRemoves {
 			l.take(op, key, mine)

@@ -10,7 +10,7 @@ func TestLeases(t *testing.T) {
 	}
 	number := func(l *Leases, lock, key string, id int) string {
 		l.Acquire("c1", 1, lock)
-		lease, _ := l.Set("c1", id, TakesNamed, key, "7")
+		lease, _ := l.Set("c1", id, TakesNumbered, key, "7")
 		return lease
 	}
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestLeases(t *testing.T) {
 		{"in the key of a lock that nobody has named", func(l *Leases) string { return number(l, "", "job", 1) }, ""},
 		{"and sent back, if it is long", func(l *Leases) string {
 			l.Acquire("c1", 1, "job")
-			l.Set("c1", 1, TakesNamed, "job", "1234567890123456")
+			l.Set("c1", 1, TakesNumbered, "job", "1234567890123456")
 			return l.Send("c1", 0, "1234567890123456")
 		}, "c1#1"},
 		{"handed out, if a description was sent after the token", func(l *Leases) string {

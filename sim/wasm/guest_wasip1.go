@@ -143,7 +143,7 @@ func (r rawConn) Read(peek func(fd uintptr) (done bool)) error {
 }
 
 func (r rawConn) Write(func(fd uintptr) (done bool)) error { return syscall.ENOSYS }
-func (r rawConn) Control(func(fd uintptr)) error           { return syscall.ENOSYS }
+func (r rawConn) Control(func(fd uintptr)) error           { return r.Read(nil) }
 
 // address is an IP address with a port, as text.
 type address string

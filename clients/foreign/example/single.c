@@ -79,7 +79,7 @@ static int compare_and_delete(char reply[256], const char *name, const char *tok
 
 // The newest token for each name.
 static struct {
-	char name[128], token[33];
+	char name[512], token[33];
 } leases[64];
 
 // token_of returns where the token for a name is, or NULL if there is no room for another name.
@@ -127,12 +127,12 @@ static void release(const char *name) {
 }
 
 int main(int argc, char *argv[]) {
-	char line[256], name[128], ttl[32];
+	char line[640], name[512], ttl[32];
 	if (argc < 2) return 1;
 	node = argv[1];
 	while (fgets(line, sizeof line, stdin)) {
-		if (sscanf(line, "acquire %127s %31s", name, ttl) == 2) acquire(name, ttl);
-		else if (sscanf(line, "release %127s", name) == 1) release(name);
+		if (sscanf(line, "acquire %511s %31s", name, ttl) == 2) acquire(name, ttl);
+		else if (sscanf(line, "release %511s", name) == 1) release(name);
 		else printf("unsupported\n");
 	}
 }

@@ -23,7 +23,7 @@ type Renewed struct {
 	Persist bool
 	// FromReply makes the new end count from the reply, which is wrong.
 	FromReply bool
-	// TTL is how long the next renewal makes the lease last from when it is asked for.
+	// TTL is how long a renewed lease lasts, counted from the request for the renewal.
 	TTL time.Duration
 	// Shared leaves renewal to others, who call Once or Settle as long as it is not Over.
 	Shared bool
@@ -67,8 +67,8 @@ func renewed(ctx context.Context, lease *Lease, ttl time.Duration, change func(l
 	return l
 }
 
-// RenewingRedlock makes a Redlock each lease of which renews itself on a majority of nodes every third of the TTL, and after an error, while
-// it lasts. Each new end allows for drift as the first one does, unless change changes that.
+// RenewingRedlock makes a Redlock whose leases renew themselves every third of the TTL, on a majority of nodes. After an error a lease is
+// renewed again while it lasts. Each new end allows for drift, unless change sets another TTL.
 func RenewingRedlock(change func(l *Renewed, ttl time.Duration)) clients.New {
 	return func(env clients.Env) clients.Locker {
 		r := NewRedlock(env)

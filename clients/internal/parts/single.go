@@ -59,7 +59,7 @@ func Take(ctx context.Context, env clients.Env, name, token string, ttl time.Dur
 	return (&Lease{env, name, token, start.Add(ttl)}).Arrived(ctx)
 }
 
-// TakeWaiting takes a lock as [clients.NewSingleWait] does: it waits until a replica has acknowledged it.
+// TakeWaiting takes a lock as [clients.NewSingleWait] does: it waits until a replica has acknowledged the key.
 func TakeWaiting(ctx context.Context, env clients.Env, name, token string, ttl time.Duration) (*Lease, error) {
 	conn := env.Nodes[0].Conn()
 	defer conn.Close()
