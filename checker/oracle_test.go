@@ -40,11 +40,8 @@ func toldEnd(e history.Event) bool {
 }
 
 // pastEndOracle reports whether the lease of an acquire would be over by event i if its client's clock had shown the right time since
-// the lock told the end, or since the client asked.
+// the lock told the end, or since the client asked. The event may come before the lock told the end.
 func pastEndOracle(h *history.History, acquire, i int) bool {
-	if i < acquire {
-		return false
-	}
 	told := h.Events[acquire]
 	for _, e := range h.Events[:i] {
 		if e.Lease == told.Lease && toldEnd(e) {
@@ -59,7 +56,7 @@ func pastEndOracle(h *history.History, acquire, i int) bool {
 			return true
 		}
 	}
-	return h.Events[i].At-told.At >= told.Until-told.Clock
+	return i >= acquire && h.Events[i].At-told.At >= told.Until-told.Clock
 }
 
 // againOracle reports whether the command of event i, which deleted a key, also set it again.

@@ -63,6 +63,8 @@ func TestOwnerOnly(t *testing.T) {
 		{name: "only the wrong clock of the client lets it rely on the lease", story: "0 c1 fault drift ppm=-100000\n" + c1 + "10.5 n1 over c2#1 was=c1#1"},
 		{name: "only what the clock lost during the acquire lets it rely on the lease", story: "0 c1 fault drift ppm=-500000\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n4 c1 ok acquire c1#1 until=4 clock=2\n4.3 n1 over c2#1 was=c1#1"},
 		{name: "the lease is over by right clocks before its client learns of it", story: "0 c1 fault drift ppm=-500000\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n2.02 n1 over c2#1 was=c1#1\n3 c1 ok acquire c1#1 until=2 clock=1.5"},
+		{name: "only by a fast clock is the lease over before its client learns of it", story: "0 c1 fault drift ppm=500000\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n6.3 n1 over c2#1 was=c1#1\n8 c1 ok acquire c1#1 until=10 clock=12",
+			want: []string{"c2 overwrote the key of c1#1 on n1 at 6.300s [none]"}},
 		{name: "the lease is not over before its client learns of it", story: "0 c1 fault drift ppm=-500000\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n1.98 n1 over c2#1 was=c1#1\n3 c1 ok acquire c1#1 until=2 clock=1.5",
 			want: []string{"c2 overwrote the key of c1#1 on n1 at 1.980s [none]"}},
 		{name: "the clock lost some during the acquire, but the lease is not over", story: "0 c1 fault drift ppm=-500000\n0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n4 c1 ok acquire c1#1 until=4.4 clock=2\n4.3 n1 over c2#1 was=c1#1",

@@ -13,6 +13,11 @@ func TestLeases(t *testing.T) {
 		lease, _ := l.Set("c1", id, TakesNumbered, key, "7")
 		return lease
 	}
+	short := func(l *Leases, key string, id int) string {
+		l.Acquire("c1", 1, "job")
+		lease, _ := l.Set("c1", id, TakesNamed, key, "x")
+		return lease
+	}
 	for _, c := range []struct {
 		name string
 		do   func(l *Leases) string
@@ -25,6 +30,9 @@ func TestLeases(t *testing.T) {
 		{"of two clients", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c2", 1, y) }, "c2#1"},
 		{"sent back", func(l *Leases) string { l.Send("c1", 1, x); return l.Known(x) }, "c1#1"},
 		{"never sent", func(l *Leases) string { return l.Known(x) }, ""},
+		{"a short token without an expiry", func(l *Leases) string { return short(l, "job", 1) }, "c1#1"},
+		{"outside of an acquire", func(l *Leases) string { return short(l, "job", 0) }, ""},
+		{"in a key with a prefix, which may be a queue", func(l *Leases) string { return short(l, "queue:{job}", 1) }, ""},
 		{"a key with a token", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c1", 1, TakesAlways, x) }, "c1#1"},
 		{"a key set late", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return set(l, "c1", 1, TakesAlways, x) }, "c1#1"},
 		{"a key set by a script of another", func(l *Leases) string { l.Send("c1", 1, x); return set(l, "c2", 1, TakesNothing, x) }, "c1#1"},
