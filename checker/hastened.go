@@ -49,8 +49,9 @@ func (ix *index) wantedTTL(client string, i int, sent time.Duration) time.Durati
 }
 
 // hastenedByNode reports whether a client took over another's key too early because the clock of the node had been set forward:
-// less than a TTL had passed since the key was set, or the lease was extended, by true time, but more by the wall clocks of the node and of its
-// copy that was promoted. An extension may have changed another key, or a value, so the request for it counts. This happens to a script that asks its server for the time; its keys need no deadline.
+// less than a TTL had passed since the key was set, or the lease was extended, by true time, but more by the wall clocks of the
+// node and of its copy that was promoted. This happens to a script that asks its server for the time; its keys need no deadline. An
+// extension counts from the request for it, because it may have changed another key, or a value in a hash.
 func (ix *index) hastenedByNode(k facts.Life) bool {
 	if !ix.takenOver(k) {
 		return false

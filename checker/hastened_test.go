@@ -129,6 +129,9 @@ func TestHastenedByNode(t *testing.T) {
 		{"it was set forward, by less than an extension asked for that changed another key", n1 + strings.ReplaceAll(alive, "TTL", "20") + taken, false},
 		{"it was set forward, by more than an extension asked for that changed another key", n1 + strings.ReplaceAll(alive, "TTL", "7") + taken, true},
 		{"the lease would be over without that extension", n1 + strings.ReplaceAll(alive, "TTL", "10") + "11 c2 invoke acquire\n11.1 n1 over c2#1 was=c1#1 until=never sent=11 wall=6", true},
+		{"it was set forward, by less than a renewal lasts that changed another key", n1 + "0.2 c1 ok acquire c1#1 until=10\n4 n1 deliver c1 sent=3.9 word=EVAL\n4.1 c1 info renew c1#1 until=13.9\n" + taken, false},
+		{"that of the copy is ahead, by less than an extension asked for that changed another key", n1 + "0.2 r1 set c1#1 until=never by=n1 wall=6\n0.3 c1 ok acquire c1#1 until=10\n" +
+			"0.4 c1 invoke extend c1#1 ttl=20\n0.5 n1 deliver c1 sent=0.4 word=EVAL\n0.6 c1 ok extend c1#1 until=20.4\n1 r1 promote\n" + takenThere, false},
 		{"an extension was asked for before there was a copy", n1 + "0.15 c1 invoke extend c1#1 ttl=20\n" + r1 + takenThere, true},
 		{"the key was asked for at an unknown time", strings.Replace(n1, "set c1#1", "set c1#1 sent=-1", 1) + taken, true},
 		{"both are ahead, and that of another node was right", n2 + n1Ahead + r1 + takenThere, false},

@@ -185,9 +185,10 @@ func (ix *index) told(l *facts.Lease, i int) time.Duration {
 }
 
 // mistimed returns the fault of a clock because of which event i gave a key a deadline before limit, or -1. The client must have
-// sent the deadline as an instant, at most one TTL ahead by its own wall clock, and that clock or the node's must be wrong. The TTL is that of the run, or a longer one that the client asked for. A
-// deletion may be the effect of such a command: a node deletes a key whose new deadline has passed by the node's clock. Only an
-// extension or a silent renewal gives an existing key a new deadline; any other deletion is deliberate.
+// sent the deadline as an instant, at most one TTL ahead by its own wall clock, and that clock or the node's must be wrong. The TTL
+// is that of the run, or a longer one that the client asked for. A deletion may be the effect of such a command: a node deletes a
+// key whose new deadline has passed by the node's clock. Only an extension or a silent renewal gives an existing key a new deadline;
+// any other deletion is deliberate.
 func (ix *index) mistimed(i int, limit time.Duration) int {
 	e := ix.Events[i]
 	if l := ix.Lease(e.Owner); e.Op == history.Delete && (l == nil || !ix.renewing(l)) {

@@ -128,7 +128,8 @@ func (c *watchfulConn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// dead reports whether an idle connection cannot be used again. Control is not what it is elsewhere: see package sim.
+// dead reports whether an idle connection cannot be used again. The connections of a simulation, and those of a guest, say so by an
+// error of Control.
 func (c *watchfulConn) dead() bool {
 	s, ok := c.Conn.(syscall.Conn)
 	if !ok {

@@ -244,6 +244,22 @@ func TestObstacles(t *testing.T) {
 	}), "The keys of c1#1 were set on n1 n2 at 0.100s, but c1 never had the lease: it gave up at 0.200s.")
 }
 
+// TestSameKey: the key that the leases of two locks have.
+func TestSameKey(t *testing.T) {
+	const (
+		one   = "0 c1 invoke acquire lock=a:b\n0.1 n1 set c1#1 key=a-b\n0.2 c1 ok acquire c1#1 until=10 lock=a:b\n5 n1 delete c1#1 key=a-b\n"
+		other = "6 c2 invoke acquire lock=a_b\n6.1 n1 set c2#1 key=a-b\n6.2 c2 ok acquire c2#1 until=16 lock=a_b\n"
+	)
+	for _, test := range []struct{ name, story, want string }{
+		{"one key", one + other, "The locks a:b and a_b have the same key on n1: a-b."},
+		{"two keys", one + strings.Replace(other, "key=a-b", "key=a_b", 1), ""},
+		{"one lock", one + strings.ReplaceAll(other, "lock=a_b", "lock=a:b"), ""},
+		{"two nodes", "nodes 2\n" + one + strings.Replace(other, "n1", "n2", 1), ""},
+	} {
+		told(t, test.name, narrate(t, test.story, func(n *narrator) { n.sameKey("a_b") }), test.want)
+	}
+}
+
 // TestQueued: how long a client stayed in a queue, and why.
 func TestQueued(t *testing.T) {
 	const put = "0 c1 invoke acquire\n0.1 n1 set c1#1 key=queue until=never\n0.2 c1 info acquire\n"

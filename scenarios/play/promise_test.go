@@ -1,11 +1,14 @@
 package play
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"lockstep/checker"
 	"lockstep/scenarios/script"
+	"lockstep/sim/history"
 )
 
 // A client that takes over a key because a clock is wrong does no worse than a node that removes it because a clock is wrong.
@@ -32,6 +35,44 @@ func TestOwnerOnlyByAClock(t *testing.T) {
 		if got := len(o.Broken()) > 0; got != c.breaks {
 			t.Errorf("%s: broken %v", name, got)
 		}
+	}
+}
+
+// The violation that breaks the claim comes before one that the reference has, too; otherwise the order stays.
+func TestWorstFirst(t *testing.T) {
+	excused := checker.Violation{Property: checker.LeaseExclusion, Assumption: checker.BoundedPause, What: "excused"}
+	own := checker.Violation{Property: checker.LeaseExclusion, Assumption: checker.None, What: "own"}
+	reference := script.Section{Lock: "single", Expect: []script.Expectation{{Property: checker.LeaseExclusion, Status: checker.Violated, Assumption: checker.BoundedPause}}}
+	o := &Outcome{Run: reference.With("mine"), Promise: Promise{As: []script.Section{reference}}, Result: checker.Result{Verdict: checker.Unsafe}}
+	for _, c := range []struct{ have, want []checker.Violation }{
+		{[]checker.Violation{excused, own, excused}, []checker.Violation{own, excused, excused}},
+		{[]checker.Violation{own, excused}, []checker.Violation{own, excused}},
+		{[]checker.Violation{excused}, []checker.Violation{excused}},
+	} {
+		o.Result.Violations = slices.Clone(c.have)
+		if got := o.WorstFirst().Violations; !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(o.Result.Violations, c.have) {
+			t.Errorf("%v become %v, and leave %v", c.have, got, o.Result.Violations)
+		}
+	}
+}
+
+// A sweep whose run without a fault fails says so, and that no position was played.
+func TestSweepDecidedByTheCalmRun(t *testing.T) {
+	s := &Sweep{Kinds: []script.Kind{script.Delaying}}
+	if got, want := s.String(), "the run without a fault decides, so no position was played (delay):\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A lock that counts on what no replica has is told to wait for one, also when it extends.
+func TestCureForAForgottenLease(t *testing.T) {
+	h := &history.History{Events: []history.Event{{Kind: history.State, Op: history.Set}}}
+	v := checker.Violation{Property: checker.LeaseExclusion, Assumption: checker.DurableNodes, Events: []int{0}}
+	if got := cureFor(h, v, "failover-lag"); !strings.Contains(got, "by WAIT after SET, and after each extension") {
+		t.Errorf("%q", got)
+	}
+	if v.Assumption = checker.None; strings.Contains(cureFor(h, v, "failover-lag"), "WAIT") {
+		t.Error("a lock that breaks this without a failover is told to wait for a replica")
 	}
 }
 
