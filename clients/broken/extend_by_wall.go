@@ -14,16 +14,7 @@ var extendByWall = clients.Lock{
 	Name:  "single-extend-by-wall",
 	About: "single-extend, which reports a lease as lost if it is over by the wall clock",
 	Like:  []string{"single-extend"},
-	New: func(env clients.Env) clients.Locker {
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			end := env.Wall.Now().Add(ttl)
-			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
-			if err != nil {
-				return nil, err
-			}
-			return &wallExtended{lease, end}, nil
-		})
-	},
+	New:   byWall(func(lease *parts.Lease, end time.Time) clients.Lease { return &wallExtended{lease, end} }),
 }
 
 type wallExtended struct {

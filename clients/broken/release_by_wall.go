@@ -14,16 +14,21 @@ var releaseByWall = clients.Lock{
 	Name:  "single-release-by-wall",
 	About: "single, which does not release a lease that is over by the wall clock",
 	Like:  []string{"single"},
-	New: func(env clients.Env) clients.Locker {
+	New:   byWall(func(lease *parts.Lease, end time.Time) clients.Lease { return &wallReleased{lease, end} }),
+}
+
+// byWall makes locks like single that make something else of each lease, and of its end by the wall clock.
+func byWall(of func(lease *parts.Lease, end time.Time) clients.Lease) clients.New {
+	return func(env clients.Env) clients.Locker {
 		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
 			end := env.Wall.Now().Add(ttl)
 			lease, err := parts.Take(ctx, env, name, parts.Token(env.Rand), ttl)
 			if err != nil {
 				return nil, err
 			}
-			return &wallReleased{lease, end}, nil
+			return of(lease, end), nil
 		})
-	},
+	}
 }
 
 type wallReleased struct {
