@@ -166,12 +166,9 @@ func (w *World) describe(p *packet, naming bool) {
 func (w *World) nameToken(token string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if name := w.leases.Known(token); name != "" {
-		return name
-	}
 	from := w.subject.conn.proc
 	if !w.naming || !from.isClient() {
-		return "?"
+		return cmp.Or(w.leases.Known(token), "?")
 	}
 	return w.leases.Send(from.Name, w.subject.acquire, token)
 }

@@ -302,6 +302,7 @@ func TestTokensAreNamedByWhatIsShown(t *testing.T) {
 			s, c := w.Serve("n1", &echo{}), w.Process("c1")
 			c.Go(func(ctx context.Context) {
 				a, b := dial(ctx, c, s), dial(ctx, c, s)
+				c.Doing(history.Acquire, 1, "lock")
 				io.WriteString(a, lines[0])
 				io.WriteString(b, lines[1])
 				c.Clock().Sleep(time.Second)

@@ -529,9 +529,9 @@ func TestExplain(t *testing.T) {
 			0.004   n1 set c1#1 until=10
 			0.006   c1 ok acquire c1#1 until=10
 			5       c1 invoke extend c1#1
-			5.004   n1 over c1#2 was=c1#1 by=c1 until=15
+			5.004   n1 over c1#1 was=c1#1 by=c1 until=15
 			5.006   c1 ok extend c1#1 until=15
-			6       n1 lose c1#2 until=15
+			6       n1 lose c1#1 until=15
 			11      c2 invoke acquire
 			11.004  n1 set c2#1 until=21
 			11.006  c2 ok acquire c2#1 until=21
@@ -827,7 +827,7 @@ func TestExplain(t *testing.T) {
 			0.004   n1 set c1#1 until=10.004
 			0.006   c1 ok acquire c1#1 until=10
 			2       c1 invoke extend c1#1
-			2.009   n1 over c1#2 was=c1#1 by=c1 until=12.009 sent=2
+			2.009   n1 over c1#1 was=c1#1 by=c1 until=12.009 sent=2
 			2.010   c1 drop n1 sent=2.009
 			2.011   c1 info extend c1#1
 			3       c1 invoke release c1#1
@@ -835,12 +835,12 @@ func TestExplain(t *testing.T) {
 			3.003   c1 fail release c1#1
 			4       c2 invoke acquire
 			11.9    c2 fail acquire
-			12.009  n1 expire c1#2
+			12.009  n1 expire c1#1
 			12.1    c2 invoke acquire`,
 			events: []int{10},
 			want: `
 			c1 was granted c1#1 on n1 at 0.004s, valid until 10.000s by its own clock.
-			In the extension of c1#1, c1 gave its key on n1 a new value at 2.009s, which counts as the key of c1#2: the reply was lost at 2.010s.
+			The extension of c1#1 at 2.009s gave its key on n1 a new value, and got no answer.
 			c1 asked for the release of c1#1 at 3.000s, which failed; the key was not deleted.
 			c2 asked for the lock at 4.000s, was refused at 11.900s, and never got it.
 			No broken assumption explains this: the lock itself is at fault.`},

@@ -47,9 +47,6 @@ func (n *narrator) obstacles(from, to int) {
 				n.setAgain(l, keys[0])
 			}
 			n.misjudged(l, keys, to)
-		} else if n.replaced(client, keys[0], to) {
-			n.deadline(label, keys, from, to)
-			continue
 		} else if late != "" {
 			n.say(step, keys[0].From, signs, "A late request of %s set the key of %s on %s at %s, and nobody held that lease: %s.", client, label, keys[0].Node, n.time(keys[0].From), late)
 		} else {
@@ -123,9 +120,25 @@ func (n *narrator) leftovers(from, to int) {
 		number(first, "it", "them"), number(first, "it", "them"), n.time(slices.Max(endings(first))), text)
 }
 
-// setAgain tells of a key that its client set after it had been granted the lease, and why that was too late.
+// setAgain tells of a key that its client set after it had been granted the lease, and why that was too late; or that an extension or the
+// release gave it another value.
 func (n *narrator) setAgain(l *facts.Lease, k facts.Life) {
-	if k.From <= l.ReturnEvent || n.event(k.From).By != l.Client || n.event(k.From).Op != history.Set {
+	if k.From <= l.ReturnEvent || n.event(k.From).By != l.Client {
+		return
+	}
+	if n.event(k.From).Op == history.Over {
+		in := n.during(k.From)
+		out := n.outcome(in)
+		lost := ""
+		if e := n.event(out); e.Kind == history.Info {
+			lost = ", and got no answer"
+		}
+		switch n.event(in).Op {
+		case history.Extend:
+			n.say(step, k.From, []int{in, out}, "The extension of %s at %s gave its key on %s a new value%s.", l.Label, n.time(k.From), k.Node, lost)
+		case history.Release:
+			n.say(step, k.From, []int{in, out}, "The release of %s at %s gave its key on %s a new value, and did not delete it.", l.Label, n.time(k.From), k.Node)
+		}
 		return
 	}
 	text, events := "", []int{l.ReturnEvent}
@@ -161,28 +174,6 @@ func (n *narrator) misjudged(l *facts.Lease, keys []facts.Life, to int) {
 	}
 	n.say(step, i, beginnings(there), "The extension of %s by %s failed at %s%s, though its %s on %s: after that %s could not release it.", l.Label, l.Client, n.time(i), why,
 		number(there, "key was", "keys were"), strings.Join(processes(there), " "), l.Client)
-}
-
-// replaced tells of a key that took the place of the key of a lease of the same client, in an extension or a renewal, and what became of that lease.
-// It reports whether the key is one.
-func (n *narrator) replaced(client string, k facts.Life, to int) bool {
-	in := n.during(k.From)
-	label := n.event(in).Lease
-	if n.event(in).Op != history.Extend || history.Client(n.event(k.From).Owner) != client || n.f.Lease(label) == nil {
-		return false
-	}
-	n.grant(n.f.Lease(label), "")
-	why, lost := n.unheard(client, []facts.Life{k})
-	out := n.outcome(in)
-	if e := n.event(out); why == "" && (e.Kind == history.Fail || e.Kind == history.Info) {
-		why, lost = map[history.Kind]string{history.Fail: ", which failed at ", history.Info: ", which was not answered until "}[e.Kind]+n.time(out), []int{out}
-	}
-	n.say(step, k.From, append(lost, in, out), "In the extension of %s, %s gave its key on %s a new value at %s, which counts as the key of %s%s.", label, client, k.Node, n.time(k.From), k.Label, why)
-	left := facts.After(n.f.Releases[label], k.From)
-	if left >= 0 && left < to {
-		n.unreleased(left, []facts.Life{k})
-	}
-	return true
 }
 
 // queued tells of a client that stayed in a queue for the lock, which is what some keys are.

@@ -139,14 +139,3 @@ func TestLifeAt(t *testing.T) {
 		t.Errorf("a key on a process that is no node: %v", k)
 	}
 }
-
-// An extension may change the token of a lease. Its key still stands for that lease, unless the extension failed.
-func TestTokenChangedByExtension(t *testing.T) {
-	const story = "0 c1 invoke acquire\n0.1 n1 set c1#1\n0.2 c1 ok acquire c1#1 until=10\n5 c1 invoke extend c1#1\n5.1 n1 over c1#2 was=c1#1 by=c1\n"
-	for outcome, want := range map[string]string{"5.2 c1 ok extend c1#1 until=15": "c1#1", "5.2 c1 fail extend c1#1": "c1#2"} {
-		f := Of(handmade.History(t, story+outcome))
-		if k := f.LifeAt("n1", "lock", len(f.Events)); k == nil || k.Label != want {
-			t.Errorf("%s: the key is %+v, want that of %s", outcome, k, want)
-		}
-	}
-}

@@ -173,16 +173,9 @@ func (f *Facts) Unasked(i int) bool {
 
 // marked returns the lease that a key stands for after event i set its value. If two clients drew the same token, it has the name
 // of the client that sent it first, but the key stands for the lease of the other. If a command puts the mark of a third client
-// in the place of that of a lease, no token was drawn: if a queue is one key, the next in line has come to the front. If an extension puts a new
-// token in the place of its client's own, the key stands for the lease that was extended.
+// in the place of that of a lease, no token was drawn: if a queue is one key, the next in line has come to the front.
 func (f *Facts) marked(i int) string {
 	e := f.Events[i]
-	if e.Op == history.Over && e.Lease != "" && e.Lease != e.Owner && history.Client(e.Owner) == e.By && history.Client(e.Lease) == e.By {
-		in := Before(f.Invokes[e.By], i)
-		if out, ended := f.Outcome[in]; ended && f.Events[out].Op == history.Extend && f.Events[out].Kind == history.OK {
-			return f.Events[out].Lease // the extension has changed the token
-		}
-	}
 	if e.Lease == "" || e.By == "" || f.Servers[e.By] || history.Client(e.Lease) == e.By || f.Advances(i) {
 		return e.Lease
 	}

@@ -19,6 +19,7 @@ import (
 type Leases struct {
 	tokens map[string]*claim
 	sent   map[string][]string  // the tokens of a client, in the order in which it sent them
+	last   map[string]*claim    // by client: the lease whose token it has sent last
 	latest map[operation]*claim // the last lease that an operation asked for
 	taken  map[operation]taking // the key of the lock that an acquire has set, and for which lease
 	locks  map[operation]string // the name of the lock that an acquire asks for
@@ -44,7 +45,7 @@ type taking struct {
 
 // NewLeases returns a Leases in which nobody has asked for anything.
 func NewLeases() *Leases {
-	return &Leases{tokens: map[string]*claim{}, sent: map[string][]string{}, latest: map[operation]*claim{}, taken: map[operation]taking{}, locks: map[operation]string{}, count: map[string]int{}}
+	return &Leases{tokens: map[string]*claim{}, sent: map[string][]string{}, last: map[string]*claim{}, latest: map[operation]*claim{}, taken: map[operation]taking{}, locks: map[operation]string{}, count: map[string]int{}}
 }
 
 // Acquire notes that a client begins its acquire number id, of the lock with a name.
@@ -94,7 +95,9 @@ func (l *Leases) Name(text string) string {
 }
 
 // Send names a token that a client sends during its acquire number id (0 outside of one). A token that contains another one of this
-// acquire, or is contained in it, stands for the same lease. Outside of an acquire this holds for the tokens of all acquires.
+// acquire, or is contained in it, stands for the same lease. Outside of an acquire this holds for the tokens of all acquires. A client
+// asks for a lease only in an acquire. So a new token in an extension or a release, such as one that replaces the old token, stands for the
+// lease whose token the client has sent last.
 func (l *Leases) Send(client string, id int, token string) string {
 	a := l.tokens[token]
 	if a == nil {
@@ -102,11 +105,17 @@ func (l *Leases) Send(client string, id int, token string) string {
 		a = l.akin(client, func(b *claim, other string) bool {
 			return (b.operation == op || id == 0) && (strings.Contains(token, other) || strings.Contains(other, token))
 		})
+		if a == nil && id == 0 {
+			a = l.last[client]
+		}
 		if a == nil {
 			a = l.ask(op)
 		}
 		l.tokens[token] = a
 		l.sent[client] = append(l.sent[client], token)
+	}
+	if a.client == client {
+		l.last[client] = a
 	}
 	return a.lease
 }

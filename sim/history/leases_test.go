@@ -196,7 +196,19 @@ func TestLeases(t *testing.T) {
 		{"and in a value of another acquire", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c1", 2, x) }, "c1#2"},
 		{"and by another client", func(l *Leases) string { l.Send("c1", 1, "owner "+x); return l.Send("c2", 0, x) }, "c2#1"},
 		{"a value with what was sent before", func(l *Leases) string { l.Send("c1", 1, x); return l.Send("c1", 1, "owner "+x) }, "c1#1"},
-		{"a value with two tokens", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return l.Send("c1", 0, x+" "+y) }, "c1#3"},
+		{"a value with two tokens", func(l *Leases) string { l.Send("c1", 1, x); l.Send("c1", 2, y); return l.Send("c1", 3, x+" "+y) }, "c1#3"},
+		{"an extension with two tokens, of which one is new", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 2, y)
+			l.Send("c1", 0, x)
+			return l.Send("c1", 0, z)
+		}, "c1#1"},
+		{"an extension with another's token, and a new one", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c2", 1, y)
+			l.Send("c1", 0, y)
+			return l.Send("c1", 0, z)
+		}, "c1#1"},
 		{"a queue of others", func(l *Leases) string { l.Send("c2", 1, y); return set(l, "c1", 0, TakesNothing, "a", y) }, "c2#1"},
 		{"a queue that the client leaves, with what was left of an earlier acquire", func(l *Leases) string {
 			l.Send("c1", 1, x)
