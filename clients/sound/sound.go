@@ -19,6 +19,7 @@ func Locks() []clients.Lock {
 		renewed,
 		renewedRedlock,
 		renewedWaiting,
+		newToken,
 		shuffled,
 		askedTwice,
 		queue,
