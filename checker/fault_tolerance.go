@@ -448,9 +448,9 @@ func (ix *index) givenUp(label string) []int {
 }
 
 // takenForOver returns the times in which a key remained because its owner gave the lease up without a request, in the belief that the lease
-// was over. The owner may have believed so if its wall clock had gained at least the rest of the lease since the lock last said when the
-// lease ends, and if the call took less than a millisecond: then the owner has looked at nothing but that clock. takenForOver also returns
-// the clock faults that explain this.
+// was over. The owner may have believed so if its wall clock had gained at least the rest of the lease since the call began in which the lock
+// last said when the lease ends, and if the call took less than a millisecond: then the owner has looked at nothing but that clock.
+// takenForOver also returns the clock faults that explain this.
 func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []int) {
 	calls := ix.givenUp(k.Label)
 	end := min(ix.forfeited(k), ix.outlasting(k))
@@ -469,6 +469,9 @@ func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []
 			if e := ix.Events[i]; e.Lease == k.Label && e.Process == hold.Client && e.Until != 0 {
 				told = i
 			}
+		}
+		if began, ok := ix.Invocation[told]; ok {
+			told = began
 		}
 		gained := ix.Events[in].Wall - ix.Events[told].Wall
 		if left <= 0 || gained < left {
