@@ -26,6 +26,7 @@ func Locks() []clients.Lock {
 		subscribed,
 		signalled,
 		shortToken,
+		shortMember,
 		drawnNumber,
 		twoIDs,
 		intent,

@@ -85,7 +85,7 @@ func (c Change) onlyRemoves() bool {
 }
 
 // maybeTakes says how a script or a transaction may take a lock with a short token: it makes a string or a hash that has an expiry, or gets one by
-// the next command. A number may also be a counter, and a list or a set is more likely a queue.
+// the next command. A number may also be a counter, and a list or a set that has another name than the lock is more likely a queue.
 func (c Change) maybeTakes() history.Taking {
 	if c.Op != history.Set || c.Command != "EVAL" && c.Command != "EVALSHA" && c.Command != "EXEC" {
 		return history.TakesNothing
@@ -93,7 +93,7 @@ func (c Change) maybeTakes() history.Taking {
 	number := false
 	if c.Collection {
 		if command, _, err := ParseCommand([]byte(c.New)); err != nil || !strings.EqualFold(command[0], "HSET") {
-			return history.TakesNothing
+			return history.TakesNamed
 		}
 	} else {
 		_, err := strconv.ParseFloat(c.New, 64)

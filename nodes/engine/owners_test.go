@@ -25,7 +25,7 @@ func TestTaking(t *testing.T) {
 		{"a key that is there", Change{Op: history.Over, New: "x", Command: "EVAL", Deadline: soon}, history.TakesNothing},
 		{"a hash", Change{Op: history.Set, New: Collection([]string{"HSET", "k", "owner", "x"}).Value, Collection: true, Command: "EVAL", Deadline: soon}, history.TakesInAcquire},
 		{"a hash without an expiry yet", Change{Op: history.Set, New: Collection([]string{"HSET", "k", "owner", "x"}).Value, Collection: true, Command: "EVAL"}, history.TakesNamed},
-		{"a list", Change{Op: history.Set, New: Collection([]string{"RPUSH", "k", "x"}).Value, Collection: true, Command: "EVAL", Deadline: soon}, history.TakesNothing},
+		{"a list", Change{Op: history.Set, New: Collection([]string{"RPUSH", "k", "x"}).Value, Collection: true, Command: "EVAL", Deadline: soon}, history.TakesNamed},
 		{"fewer in a list", Change{Op: history.Over, Old: Collection([]string{"RPUSH", "k", "x", "y"}).Value, New: Collection([]string{"RPUSH", "k", "y"}).Value, Collection: true, Command: "EVAL"}, history.OnlyRemoves},
 		{"others in a list", Change{Op: history.Over, Old: Collection([]string{"RPUSH", "k", "x", "y"}).Value, New: Collection([]string{"RPUSH", "k", "y", "z"}).Value, Collection: true, Command: "EVAL"}, history.TakesNothing},
 		{"a list in the place of a string", Change{Op: history.Over, Old: "x", New: Collection([]string{"RPUSH", "k", "x"}).Value, Collection: true, Command: "RENAME"}, history.TakesNothing},

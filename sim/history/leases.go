@@ -167,7 +167,8 @@ const (
 	TakesInAcquire
 	// TakesNumbered is the same with a number for a value. That may also be a counter, so the key must have the name of the lock, too.
 	TakesNumbered
-	// TakesNamed is the same for a key without an expiry, which may also be something else: its name must be exactly that of the lock.
+	// TakesNamed is the same for a key without an expiry, a list or a set, which may also be something else: its name must be exactly that of the
+	// lock.
 	TakesNamed
 	// TakesAlways is what SET with NX does, and GETSET of a key that stood for a lease.
 	TakesAlways
