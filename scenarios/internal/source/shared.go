@@ -67,6 +67,8 @@ type variables struct {
 	names    map[string]string         // of packages, by their paths
 	packages map[string]*types.Package // that have been read, by their paths
 	files    []*ast.File
+	declared map[types.Object]*ast.FuncDecl
+	first    map[types.Object]ast.Expr     // the first values of variables
 	mentions map[types.Object]bool         // variables whose declaration mentions a package that is stateful
 	made     map[types.Object]bool         // variables whose first value is what a call returns
 	differs  map[types.Object]bool         // and may be something else in each process
@@ -87,6 +89,7 @@ func newVariables(names map[string]string) *variables {
 		set:   token.NewFileSet(),
 		info:  &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}},
 		names: names, packages: map[string]*types.Package{},
+		declared: map[types.Object]*ast.FuncDecl{}, first: map[types.Object]ast.Expr{},
 		mentions: map[types.Object]bool{}, made: map[types.Object]bool{}, differs: map[types.Object]bool{}, changing: map[types.Object]bool{}, values: map[types.Object]types.Object{},
 		found: map[*types.Package]*shared{},
 	}
@@ -117,7 +120,10 @@ func (v *variables) read(path string, names []string) error {
 	v.files = append(v.files, files...)
 	for _, f := range files {
 		for _, d := range f.Decls {
-			if d, ok := d.(*ast.GenDecl); ok {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				v.declared[v.info.Defs[d.Name]] = d
+			case *ast.GenDecl:
 				for _, s := range d.Specs {
 					v.declare(s)
 				}
@@ -144,7 +150,7 @@ func (v *variables) declare(s ast.Spec) {
 				v.values[of] = named(v.info.TypeOf(value))
 			}
 			v.mentions[of] = v.mentionsState(s.Type) || v.mentionsState(value)
-			v.made[of], v.differs[of] = v.calls(value)
+			v.first[of] = value
 		}
 	case *ast.TypeSpec:
 		if v.mentionsState(s.Type) {
@@ -178,7 +184,8 @@ func (v *variables) imported(e ast.Expr) string {
 	return ""
 }
 
-// calls reports whether the value of a variable is made by a call, and whether that may return something else in each process.
+// calls reports whether the value of a variable is made by a call, and whether that may return something else in each process. A call that is
+// fixed counts as a function literal.
 func (v *variables) calls(value ast.Expr) (calls, differs bool) {
 	if value == nil {
 		return false, false
@@ -188,7 +195,7 @@ func (v *variables) calls(value ast.Expr) (calls, differs bool) {
 		case *ast.FuncLit:
 			return false // it is called later, if at all
 		case *ast.CallExpr:
-			if t := v.info.Types[n.Fun]; t.IsType() || t.IsBuiltin() {
+			if t := v.info.Types[n.Fun]; t.IsType() || t.IsBuiltin() || v.fixed(n) {
 				return true
 			}
 			calls = true
@@ -197,6 +204,85 @@ func (v *variables) calls(value ast.Expr) (calls, differs bool) {
 		return true
 	})
 	return calls, differs
+}
+
+// fixed reports whether a call makes a function that keeps nothing which clients could share: it calls a function of the module that only
+// returns a function literal, which does not change the parameters, and neither these nor the arguments are more than functions and copies.
+func (v *variables) fixed(call *ast.CallExpr) bool {
+	name, ok := call.Fun.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	f := v.declared[v.info.Uses[name]]
+	if f == nil || f.Body == nil || len(f.Body.List) != 1 {
+		return false
+	}
+	returns, ok := f.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(returns.Results) != 1 {
+		return false
+	}
+	made, ok := returns.Results[0].(*ast.FuncLit)
+	if !ok {
+		return false
+	}
+	parameters := map[types.Object]bool{}
+	for _, field := range f.Type.Params.List {
+		if v.mentionsState(field.Type) || !v.copied(v.info.TypeOf(field.Type)) {
+			return false
+		}
+		for _, name := range field.Names {
+			parameters[v.info.Defs[name]] = true
+		}
+	}
+	keeps := false
+	ast.Inspect(made.Body, func(n ast.Node) bool {
+		for _, e := range v.written(n) {
+			keeps = keeps || parameters[v.object(e)]
+		}
+		return !keeps
+	})
+	for _, a := range call.Args {
+		keeps = keeps || !v.copied(v.info.TypeOf(a)) || v.mentionsState(a)
+		ast.Inspect(a, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncLit:
+				return false // its body is searched like that of any function
+			case *ast.UnaryExpr:
+				keeps = keeps || n.Op == token.AND
+			case *ast.Ident:
+				switch of := v.info.Uses[n].(type) {
+				case *types.Var:
+					keeps = keeps || !of.IsField()
+				case *types.Func: // a method value keeps its receiver
+					keeps = keeps || of.Signature().Recv() != nil
+				}
+			}
+			return true
+		})
+	}
+	return !keeps
+}
+
+// copied reports whether a value of a type is a copy that shares nothing with the original. An unknown type counts as one.
+func (v *variables) copied(t types.Type) bool {
+	if v.changing[named(t)] {
+		return false
+	}
+	switch t := underlying(t).(type) {
+	case *types.Pointer:
+		return underlying(t.Elem()) == types.Typ[types.Invalid]
+	case *types.Map, *types.Slice, *types.Chan, *types.Interface:
+		return false
+	case *types.Array:
+		return v.copied(t.Elem())
+	case *types.Struct:
+		for f := range t.Fields() {
+			if !v.copied(f.Type()) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // mayDiffer reports whether a call may return something else in each process.
@@ -229,6 +315,9 @@ func (v *variables) find() *shared {
 				v.method(f)
 			}
 		})
+	}
+	for of, value := range v.first {
+		v.made[of], v.differs[of] = v.calls(value)
 	}
 	before := func(f *ast.FuncDecl) bool {
 		return f != nil && f.Recv == nil && slices.Contains(beforeRuns, f.Name.Name)

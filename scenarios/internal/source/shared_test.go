@@ -96,6 +96,18 @@ func TestShared(t *testing.T) {
 		"a parameter":                   {"var n int\n\nfunc f(n int) int { n++; return n }\n", ""},
 		"options":                       {"type options struct{ n int }\n\nfunc (o *options) get() int { return o.n }\n\nvar defaults = &options{1}\n\nfunc f() int { return defaults.get() }\n", ""},
 		"a field of a receiver":         {"type lock struct{ n int }\n\nfunc (l *lock) f() { l.n++ }\n", ""},
+		"made of functions":             {"type spec struct {\n\tname string\n\ttake func() bool\n}\n\nfunc build(s spec) func() bool { return func() bool { return s.take() } }\n\nvar newLock = build(spec{name: \"a\", take: func() bool { return true }})\n\nfunc f() bool { return newLock() }\n", ""},
+		"made of a function":            {"func build(n int, take func() bool) func() bool { return func() bool { return n > 0 && take() } }\n\nfunc take() bool { return true }\n\nvar newLock = build(3, take)\n\nfunc f() bool { return newLock() }\n", ""},
+		"made of functions, and random": {"import \"crypto/rand\"\n\ntype spec struct {\n\tname string\n\ttake func() bool\n}\n\nfunc build(s spec) func() bool { return func() bool { return s.take() } }\n\nvar newLock = build(spec{name: rand.Text()})\n\nfunc f() bool { return newLock() }\n", "lock.go:12: newLock"},
+		"made of a counter":             {"type counter struct{ n int }\n\nfunc (c *counter) take() bool { c.n++; return true }\n\nvar c counter\n\ntype spec struct {\n\tname string\n\ttake func() bool\n}\n\nfunc build(s spec) func() bool { return func() bool { return s.take() } }\n\nvar newLock = build(spec{take: c.take})\n\nfunc f() bool { return newLock() }\n", "lock.go:16: newLock"},
+		"made of a new counter":         {"type counter struct{ n int }\n\nfunc (c *counter) take() bool { c.n++; return true }\n\ntype spec struct {\n\tname string\n\ttake func() bool\n}\n\nfunc build(s spec) func() bool { return func() bool { return s.take() } }\n\nvar newLock = build(spec{take: (&counter{}).take})\n\nfunc f() bool { return newLock() }\n", "lock.go:14: newLock"},
+		"made of a map":                 {"func build(m map[string]bool) func() bool { return func() bool { return m[\"\"] } }\n\nvar newLock = build(map[string]bool{})\n\nfunc f() bool { return newLock() }\n", "lock.go:5: newLock"},
+		"made of a pointer":             {"type state struct{ n int }\n\nfunc build(s *state) func() bool { return func() bool { return s.n > 0 } }\n\nvar newLock = build(nil)\n\nfunc f() bool { return newLock() }\n", "lock.go:7: newLock"},
+		"a parameter that is counted":   {"func build(n int) func() int { return func() int { n++; return n } }\n\nvar next = build(3)\n\nfunc f() int { return next() }\n", "lock.go:5: next"},
+		"a parameter with a mutex":      {"import \"sync\"\n\nfunc build(mu sync.Mutex) func() { return func() { mu.Lock() } }\n\nvar next = build(sync.Mutex{})\n\nfunc f() { next() }\n", "lock.go:7: next"},
+		"a parameter that counts":       {"type counter struct{ n int }\n\nfunc (c *counter) next() int { c.n++; return c.n }\n\nfunc build(c counter) func() int { return func() int { return c.next() } }\n\nvar next = build(counter{})\n\nfunc f() int { return next() }\n", "lock.go:9: next"},
+		"a function with a variable":    {"func build() func() int {\n\tn := 0\n\treturn func() int { n++; return n }\n}\n\nvar next = build()\n\nfunc f() int { return next() }\n", "lock.go:8: next"},
+		"made by a made one":            {"func build(n int) func() int { return func() int { return n } }\n\nvar one = build(1)\n\nfunc again(g func() int) func() int { return func() int { return g() } }\n\nvar two = again(build(2))\n\nfunc f() int { return one() + two() }\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
