@@ -179,10 +179,7 @@ func TestExploreAccusesNoSoundLock(t *testing.T) {
 func TestGatePassesReferences(t *testing.T) {
 	draws.Seldom(t, 2, 4)
 	play.QuietRedis()
-	for i, name := range []string{
-		"single", "single-usec", "single-retries", "single-delex", "single-extend", "single-wait", "watchdog", "fenced", "redlock",
-		"redlock-sequential", "redlock-wall", "redlock-extend",
-	} {
+	for i, name := range references {
 		t.Run(name, func(t *testing.T) {
 			seldom(t, i)
 			if !testing.Short() {

@@ -356,13 +356,14 @@ func metAs(s *script.Scenario, like string) string {
 const waits = "single-wait"
 
 // withReplica gives the runs of the other locks on one node the replica that a lock like single-wait needs. Runs of single with replicas of their own
-// are about a failover, for which single-wait has its own runs: they are left out.
+// are about a failover, for which single-wait has its own runs: they are left out. So are runs of days, in which the two would exchange millions of
+// messages: each second a replica says how far it is.
 func withReplica(s *script.Scenario) *script.Scenario {
 	single := func(r script.Section) bool { return r.Lock == "single" || r.Lock == "single-extend" }
 	return s.Edited(func(s *script.Scenario) {
-		s.Runs = slices.DeleteFunc(s.Runs, func(r script.Section) bool { return single(r) && r.Replicas > 0 })
+		s.Runs = slices.DeleteFunc(s.Runs, func(r script.Section) bool { return single(r) && (r.Replicas > 0 || r.TTL > 24*time.Hour) })
 		for i, r := range s.Runs {
-			if r.Replicas == 0 && r.Lock != waits && clients.UsualNodes(r.Lock) == 1 {
+			if r.Replicas == 0 && r.Lock != waits && r.Nodes <= 1 && clients.UsualNodes(r.Lock) == 1 {
 				s.Runs[i].Replicas, s.Runs[i].Pool = 1, "" // a pool can be warm only without replicas
 			}
 		}

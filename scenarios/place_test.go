@@ -8,6 +8,7 @@ import (
 	"lockstep/clients"
 	lacking "lockstep/clients/broken"
 	"lockstep/scenarios/play"
+	"lockstep/scenarios/script"
 )
 
 // atomicity lists the runs in which a lock must do in one step what a broken lock does in several, or leaves out, and the
@@ -45,6 +46,35 @@ func TestBrokenLocksInPlace(t *testing.T) {
 					t.Errorf("%s with %s, seed %d: SAFE\n%s", a.run, name, seed, o.Timeline())
 				}
 			}
+		}
+	}
+}
+
+// references are the locks that a lock may be like in [Test].
+var references = []string{
+	"single", "single-usec", "single-retries", "single-delex", "single-extend", "single-wait", "watchdog", "fenced", "redlock",
+	"redlock-sequential", "redlock-wall", "redlock-extend",
+}
+
+// A run is played in another process, which reads its scenario from text. So each scenario that a reference meets must be one that can be read.
+func TestTrialsCanBeRead(t *testing.T) {
+	for _, name := range references {
+		o, err := gather(findLock(t, name), []Option{Like(name)}, (*options).forCatalogue)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trials, err := o.trials("mine", findLock(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := map[*script.Scenario]bool{}
+		for _, a := range trials {
+			if !read[a.Scenario] {
+				if _, err := script.Parse(a.Scenario.Name, []byte(a.Scenario.String())); err != nil {
+					t.Errorf("like %s: %v", name, err)
+				}
+			}
+			read[a.Scenario] = true
 		}
 	}
 }
