@@ -220,12 +220,18 @@ func (w *Worker) acquire(ctx context.Context, e *history.Event) error {
 	return nil
 }
 
-// until returns the end of the lease, by the steady clock since the start of the run.
-func (w *Worker) until() time.Duration {
-	if until := w.lease.Until(); !until.IsZero() {
-		return until.Sub(w.epoch)
+// lastEnd is the latest end of a lease that a history can have: sums of it are still durations. A later end means the same in any run.
+const lastEnd = 100 * 365 * 24 * time.Hour
+
+// until returns the end of the lease, by the steady clock since the start of the run; [history.NoEnd] if the lock does not say.
+func (w *Worker) until() time.Duration { return w.ends(w.lease.Until()) }
+
+// ends converts the end of a lease that a lock states.
+func (w *Worker) ends(until time.Time) time.Duration {
+	if until.IsZero() {
+		return history.NoEnd
 	}
-	return history.NoEnd
+	return min(until.Sub(w.epoch), lastEnd)
 }
 
 // drop forgets the lease without releasing it.
@@ -429,7 +435,7 @@ func (w *Worker) watchLease(ctx context.Context, lease Renewing) *watch {
 			w.host.Record(history.Event{Kind: history.Info, Op: op, Lock: of, Lease: label, Until: until})
 		}
 	}
-	lease.Notify(func(until time.Time) { record(history.Renew, until.Sub(w.epoch)) })
+	lease.Notify(func(until time.Time) { record(history.Renew, w.ends(until)) })
 	go func() {
 		select {
 		case <-lease.Lost():

@@ -319,3 +319,29 @@ func TestCrashWhileWatching(t *testing.T) {
 		})
 	})
 }
+
+// A lock may state an end that no duration reaches. It does not count as one that states no end.
+func TestWorkerCapsEnds(t *testing.T) {
+	v, build := newVigil()
+	r := work(t, 1, build, func(l *labour) {
+		v.until = l.Clock().Now().AddDate(1000, 0, 0)
+		l.Acquire(l.ctx, 0, 0, 0)
+		v.notify(l.Clock().Now().AddDate(2000, 0, 0))
+		v.until = time.Time{}
+		l.Extend(l.ctx, 0)
+	})
+	const century = 100 * 365 * 24 * time.Hour
+	found := 0
+	for _, e := range r.operations("c1") {
+		want, ends := map[string]time.Duration{"ok acquire": century, "info renew": century, "ok extend": history.NoEnd}[string(e.Kind)+" "+e.Op]
+		if ends {
+			found++
+		}
+		if ends && e.Until != want {
+			t.Errorf("%s: until %v, want %v", e.Op, e.Until, want)
+		}
+	}
+	if found != 3 {
+		t.Errorf("%d ends, want 3", found)
+	}
+}
