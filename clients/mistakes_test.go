@@ -464,6 +464,67 @@ var harms = map[string]harm{
 		s.client("c2", func(c *client) { done(c.at(1.5, build(c.env), 10*time.Second) != nil && held != nil) })
 		s.client("c3", func(c *client) { held = c.at(3, build(c.env), 10*time.Second) })
 	}},
+	"redlock-half-rounded-up": {nodes: 4, faults: []string{"cut c1-n3", "cut c1-n4", "cut c2-n1", "cut c2-n2"}, play: relied(10*time.Second, 1)},
+	"single-extend-sha": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second).(clients.Extender)
+			lease.Extend(c.ctx, 10*time.Second)
+			c.env.Nodes[0].ScriptFlush(c.ctx)
+			done(lease.Extend(c.ctx, 10*time.Second) != nil)
+		})
+	}},
+	"single-extend-prolongs": {play: func(s *stage, build clients.New, done func(bool)) {
+		s.client("c1", func(c *client) {
+			lease := c.at(0, build(c.env), 10*time.Second).(clients.Extender)
+			for range 5 {
+				lease.Extend(c.ctx, 10*time.Second)
+			}
+		})
+		s.client("c2", func(c *client) { done(c.at(15, build(c.env), 10*time.Second) == nil) })
+	}},
+	"single-release-parts": {play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			if lease := c.at(0, build(c.env), 10*time.Second); lease != nil {
+				c.Until(2 * time.Second)
+				lease.Release(c.ctx)
+			}
+		})
+		s.client("c2", func(c *client) {
+			c.Until(time.Second)
+			held, _ = build(c.env).Acquire(c.ctx, "lock:2", 10*time.Second)
+		})
+		s.client("c3", func(c *client) {
+			c.Until(3 * time.Second)
+			lease, _ := build(c.env).Acquire(c.ctx, "lock:2", 10*time.Second)
+			done(lease != nil && held != nil)
+		})
+	}},
+	"single-reentrant-flag": {play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			held = c.at(0, l, 10*time.Second)
+			for _, inner := range []clients.Lease{c.at(1, l, 10*time.Second), c.at(1, l, 10*time.Second)} {
+				if inner != nil {
+					inner.Release(c.ctx)
+				}
+			}
+		})
+		s.client("c2", func(c *client) { done(c.at(3, build(c.env), 10*time.Second) != nil && held != nil) })
+	}},
+	"single-reentrant-extends": {play: func(s *stage, build clients.New, done func(bool)) {
+		var held clients.Lease
+		s.client("c1", func(c *client) {
+			l := build(c.env)
+			held = c.at(0, l, 10*time.Second)
+			if inner := c.at(1, l, 10*time.Second); inner != nil {
+				inner.(clients.Extender).Extend(c.ctx, time.Second)
+				inner.Release(c.ctx)
+			}
+		})
+		s.client("c2", func(c *client) { done(c.at(4, build(c.env), 10*time.Second) != nil && held != nil) })
+	}},
 	"single-reentrant-resets": {play: func(s *stage, build clients.New, done func(bool)) {
 		var held clients.Lease
 		s.client("c1", func(c *client) {

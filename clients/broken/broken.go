@@ -199,6 +199,12 @@ func added() []clients.Lock {
 		milliseconds32,
 		signsFolded,
 		reentrantResets,
+		halfRoundedUp,
+		extendSHA,
+		extendProlongs,
+		releaseParts,
+		reentrantFlag,
+		reentrantExtends,
 	}
 }
 
