@@ -129,6 +129,8 @@ func TestSeenCures(t *testing.T) {
 			{Kind: history.State, Op: history.Retime, Process: "n1", By: "c1", Key: "lock", Owner: "c1#1", Until: 3 * second},
 			{Kind: kind, Process: "c1", Op: history.Extend, ID: 2, Lease: "c1#1", Until: until}}
 	}
+	recreated := extended(history.OK, 3*second)
+	recreated[4].Op = history.Set
 	for _, c := range []struct {
 		name     string
 		property checker.Property
@@ -161,8 +163,8 @@ func TestSeenCures(t *testing.T) {
 		{"a renewal that moved no key", checker.LeaseExclusion, "slow-link",
 			[]history.Event{invoke, state(second, history.Set, "lock", 11*second), granted(10 * second),
 				{At: 7 * second, Clock: 7 * second, Kind: history.Info, Process: "c1", Op: history.Renew, Lease: "c1#1", Until: 17 * second},
-				{At: 9 * second, Clock: 9 * second, Kind: history.Info, Process: "c1", Op: history.Renew, Lease: "c1#1", Until: 19 * second},
-				{At: 18 * second, Kind: history.OK, Process: "c1", Op: history.Acquire, ID: 3, Lease: "c1#1", Until: 10 * second}}, ""},
+				{At: 12 * second, Kind: history.Invoke, Process: "c2", Op: history.Acquire, ID: 1},
+				{At: 12 * second, Kind: history.OK, Process: "c2", Op: history.Acquire, ID: 1, Lease: "c2#1", Until: 22 * second}}, "let an extension or a renewal move Until only if"},
 		{"a key that a cancelled acquire left", checker.FaultTolerance, "acquire-cancelled",
 			[]history.Event{invoke, state(second, history.Set, "lock", 11*second), {At: 2 * second, Kind: history.Info, Process: "c1", Op: history.Acquire, ID: 1, Error: "context canceled"},
 				{At: 3 * second, Kind: history.Invoke, Process: "c2", Op: history.Acquire, ID: 1}}, "release with a context of its own"},
@@ -206,7 +208,14 @@ func TestSeenCures(t *testing.T) {
 		{"an extension that was answered, with a later end than its key", checker.NoLostVote, "extend-other-ttl", extended(history.OK, 10*second), "after an extension, let Until return its end"},
 		{"an extension that was not answered", checker.NoLostVote, "extend-other-ttl", extended(history.Info, 0), "while an extension is unanswered"},
 		{"an extension that was answered, with the end of its key", checker.NoLostVote, "extend-other-ttl", extended(history.OK, 3*second), ""},
-		{"what two overlapping leases did to the resource", checker.ResourceExclusion, "extend-late", nil, "an extension must not recreate an expired key"},
+		{"what two overlapping leases did to the resource", checker.ResourceExclusion, "extend-late", recreated, "an extension must not recreate an expired key"},
+		{"an extension of a key that is there", checker.ResourceExclusion, "extend-late", extended(history.OK, 3*second), ""},
+		{"a client that waits for a node", checker.FaultTolerance, "redlock-hung-node",
+			[]history.Event{invoke, {At: 6 * second, Kind: history.Fail, Process: "c1", Op: history.Acquire, ID: 1}, {At: 6 * second, Kind: history.Invoke, Process: "c2", Op: history.Acquire, ID: 1}}, "give the request to each node a timeout"},
+		{"a client that waits for no node", checker.FaultTolerance, "redlock-hung-node",
+			[]history.Event{invoke, {At: second, Kind: history.Fail, Process: "c1", Op: history.Acquire, ID: 1}, {At: 6 * second, Kind: history.Invoke, Process: "c2", Op: history.Acquire, ID: 1}}, ""},
+		{"a client that does not stop waiting", checker.DeadlockFreedom, "acquire-cancelled", []history.Event{invoke, state(second, history.Set, "lock", 11*second)}, "stop waiting for the lock"},
+		{"a key without an end", checker.DeadlockFreedom, "acquire-cancelled", []history.Event{invoke, state(second, history.Set, "lock", history.NoEnd)}, ""},
 	} {
 		h := &history.History{Meta: history.Meta{Nodes: []string{"n1"}, TTL: 10 * second}, Events: c.events}
 		if c.property == checker.FaultTolerance {
@@ -218,7 +227,7 @@ func TestSeenCures(t *testing.T) {
 			if c.property == checker.NoLostVote {
 				v.Events = []int{n - 2} // what the extension did
 			}
-			if c.property == checker.Tokens {
+			if c.property == checker.Tokens || c.property == checker.LeaseExclusion {
 				v.Events = nil
 				for i, e := range c.events {
 					if e.Kind == history.OK {

@@ -119,6 +119,57 @@ func outlasts(h *history.History, v checker.Violation) bool {
 	})
 }
 
+// movesUnheard reports whether the last extension or renewal of a lease that proves an overlap moved its end, although fewer nodes than a majority
+// had extended its key, or set it again.
+func movesUnheard(h *history.History, v checker.Violation) bool {
+	if !overlaps(h, v) {
+		return false
+	}
+	f := facts.Of(h)
+	return slices.ContainsFunc(leases(f, v), func(l *facts.Lease) bool {
+		last := facts.Before(f.Extensions[l.Label], slices.Max(v.Events)+1)
+		if last < l.ReturnEvent || h.Events[last].Op == history.Lost {
+			return false
+		}
+		since := max(facts.Before(f.Extensions[l.Label], last), l.ReturnEvent)
+		if in, ok := f.Invocation[last]; ok {
+			since = in
+		}
+		var moved []string
+		for _, e := range h.Events[since:last] {
+			if e.Kind == history.State && e.By == l.Client && (e.Lease == l.Label || e.Owner == l.Label) && e.Op != history.Delete && !slices.Contains(moved, f.Groups[e.Process]) {
+				moved = append(moved, f.Groups[e.Process])
+			}
+		}
+		return len(moved) < h.Meta.Quorum()
+	})
+}
+
+// waitsLong reports whether an operation of a client took longer than a quarter of the TTL before a violation was complete.
+func waitsLong(h *history.History, v checker.Violation) bool {
+	for in, out := range facts.Of(h).Outcome {
+		if in <= slices.Max(v.Events) && h.Events[out].At-h.Events[in].At > h.Meta.TTL/4 && h.Events[in].Op != history.Write {
+			return true
+		}
+	}
+	return false
+}
+
+// recreates reports whether an extension set a key that was gone.
+func recreates(h *history.History, v checker.Violation) bool {
+	for i, e := range h.Events[:slices.Max(v.Events)+1] {
+		if e.Kind == history.State && e.Op == history.Set && operation(h, i) == history.Extend {
+			return true
+		}
+	}
+	return false
+}
+
+// hasEnds reports whether each key of a lock has an end. Then it is not a key that blocks the others for ever.
+func hasEnds(h *history.History, _ checker.Violation) bool {
+	return !slices.ContainsFunc(facts.Of(h).Lives, func(k facts.Life) bool { return k.Promise == history.NoEnd && k.To >= len(h.Events) })
+}
+
 // leases returns the leases whose grants prove a violation.
 func leases(f *facts.Facts, v checker.Violation) (all []*facts.Lease) {
 	for i := range f.Leases {
