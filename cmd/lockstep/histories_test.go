@@ -67,7 +67,7 @@ func TestForeignHistoryWithUnknownWords(t *testing.T) {
 		{`"op":"accept"`, `"op":"accepted"`, `stale.jsonl:11: kind state: unknown op "accepted"; the ops are set, over, retime, delete, expire, lose, accept, `},
 		{`"kind":"ok","op":"acquire","id":1,"lock":"stock","lease":"c2#1"`, `"kind":"okay","op":"acquire","id":1,"lock":"stock","lease":"c2#1"`, `stale.jsonl:9: unknown kind "okay"; the kinds are invoke, ok, `},
 		{`"process":"c2","kind":"ok"`, `"process":"c3","kind":"ok"`, `stale.jsonl:9: unknown process "c3"; the processes are c1, c2`},
-		{`"process":"resource"`, `"process":"disk"`, `stale.jsonl:11: unknown process "disk"; the processes are resource`},
+		{`"process":"resource"`, `"process":"disk"`, `stale.jsonl:11: unknown process "disk"; the only process is resource`},
 		{`"id":1,"lock":"stock","lease":"c2#1"`, `"id":1,"lock":"stocks","lease":"c2#1"`, `stale.jsonl:9: the lock must be "stock", as in the events before, not "stocks"; if there are several, the first line must list them as "names"`},
 		{`"op":"accept","lease":"c1#1"`, `"op":"accept","lease":"c1#2"`, `stale.jsonl:11: unknown lease "c1#2"; the leases are c1#1, c2#1`},
 		{`"op":"set","key":"stock","lease":"c2#1"`, `"op":"set","key":"stock","lease":"c4#1"`, `stale.jsonl:8: the lease "c4#1" must be named after its client, such as c1#1`},
