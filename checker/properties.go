@@ -87,7 +87,7 @@ func noWrite(ix *index) string {
 		return e.Kind == history.State && ix.Groups[e.Process] == "" && !ix.Servers[e.Process]
 	}
 	if len(ix.Leases) == 0 || !ix.some(func(_ int, e history.Event) bool { return resource(e) && e.Lease != "" }) {
-		return "nothing reaches the resource under a lease"
+		return "the history has no event of the resource under a lease"
 	}
 	return ""
 }

@@ -22,7 +22,7 @@ type Env struct {
 	// that of package time. On real machines they do not: a lock must not compare readings of two clients' clocks.
 	Clock clockwork.Clock
 	Wall  clockwork.Clock // wall clock: may jump
-	Rand  *rand.Rand      // for one goroutine at a time
+	Rand  *rand.Rand      // of math/rand/v2, seeded by the run; for one goroutine at a time
 	Addrs []string        // one literal IP:port per Redis node
 	Dial  Dialer          // for any client library
 	Nodes []*redis.Client // clients to Addrs over Dial, ready to use; see [NewEnv] for their options
@@ -216,7 +216,8 @@ type Renewing interface {
 	Notify(f func(until time.Time))
 }
 
-// Keyed is a [Locker] that sets several keys on one node. A client that has set a majority of them has the lock there.
+// Keyed is a [Locker] that sets several keys for a lease on one node. Keys returns how many of them a client must have set there to have
+// the lock; without this method it is one.
 type Keyed interface {
 	Keys() int
 }

@@ -200,7 +200,7 @@ func (h *Held) deleteIfOurs(ctx context.Context) (int64, error) {
 			"Panics":     {"the run did not end: panic: no configuration", "failed in quorum_test.TestPanics.func1 (quorum_test.go:", "DID NOT END"},
 			"Nil":        {"panic: the function that makes the lock, quorum_test.TestNil.func1 (quorum_test.go:", "returned nil; it must return a clients.Locker"},
 			"NoLease":    {"panic: Acquire of ", " returned neither a lease nor an error"},
-			"Spins":      {"the world did not go quiet within 1s: a goroutine spins", "quorum_test.TestSpins.func1 (quorum_test.go:"},
+			"Spins":      {"virtual time stands still, and the run was stopped after 1s of real time: a goroutine computes without waiting", "quorum_test.TestSpins.func1 (quorum_test.go:"},
 			"Leaks":      {"goroutines left behind", "quorum_test.TestLeaks.func1.1 (quorum_test.go:"},
 			"NotReached": {"ended before it took a job", "the port is taken", "must reach this call of scenarios"},
 		} {

@@ -165,7 +165,7 @@ func unserved(o *play.Outcome, e history.Event) *play.Outcome {
 }
 
 func unended(o *play.Outcome) *play.Outcome {
-	o.Report, o.Result.Violations = &workers.Report{Reason: "a goroutine spins"}, nil
+	o.Report, o.Result.Violations = &workers.Report{Reason: "a goroutine computes without waiting"}, nil
 	return o
 }
 

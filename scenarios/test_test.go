@@ -67,8 +67,8 @@ func TestPlanted(t *testing.T) {
 	draws.Seldom(t, 3, 4)
 	for name, want := range map[string][]string{
 		"panics":          {"panic: assignment to entry in nil map", "planted.panics"},
-		"deadlocks":       {"the world did not go quiet", "a goroutine waits for a mutex; with the clients as WebAssembly the run did not end either: c1: ", "planted.(*lock).ping"},
-		"spins":           {"the world did not go quiet within 5s", "planted.spins"},
+		"deadlocks":       {"virtual time stands still", "a goroutine waits for a mutex; with the clients as WebAssembly the run did not end either: c1: ", "planted.(*lock).ping"},
+		"spins":           {"virtual time stands still, and the run was stopped after 5s of real time", "planted.spins"},
 		"races":           {"fatal error: concurrent map writes", "planted.write"},
 		"leaks":           {"goroutines left behind", "planted.leaks", " Lockstep calls Close on a Locker that is an io.Closer when its client has finished; "},
 		"is never made":   {"goroutines left behind", "planted.Locks.func1", "the function that makes the lock must return; "},
@@ -287,10 +287,10 @@ func TestHopeless(t *testing.T) {
 		t.Errorf("the test passed:\n%s", out)
 	}
 	for w, want := range map[string]int{
-		"the run did not end: the world did not go quiet within 300ms":                        3,
-		"not run: the three runs before did not end: the world did not go quiet within 300ms": 0, // without -v
-		"--- FAIL: TestInVain/failover-lag/single":                                            0,
-		"6 runs: 0 proved, 3 did not end, 3 not run\n":                                        2, // in the table, and after it
+		"the run did not end: virtual time stands still, and the run was stopped after 300ms of real time":                        3,
+		"not run: the three runs before did not end: virtual time stands still, and the run was stopped after 300ms of real time": 0, // without -v
+		"--- FAIL: TestInVain/failover-lag/single":     0,
+		"6 runs: 0 proved, 3 did not end, 3 not run\n": 2, // in the table, and after it
 	} {
 		if got := strings.Count(string(out), w); got != want {
 			t.Errorf("the output contains %q %d times, want %d:\n%s", w, got, want, out)

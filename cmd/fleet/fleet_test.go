@@ -467,7 +467,7 @@ func TestForget(t *testing.T) {
 	if _, stderr, code := b.wait(b.fleet("forget", "nonsense", "--queue", r.url()), limit); code != exitInput || !strings.Contains(stderr, `there is no search "nonsense"`) {
 		t.Errorf("exit status %d\n%s", code, stderr)
 	}
-	if _, stderr, code := b.wait(b.fleet("forget", "--queue", r.url()), limit); code != exitInput || stderr != "lockstep: forget takes one ID, and 0 were given; lockstep fleet status shows the IDs\n" {
+	if _, stderr, code := b.wait(b.fleet("forget", "--queue", r.url()), limit); code != exitInput || stderr != "lockstep: forget takes one ID, but got 0; lockstep fleet status shows the IDs\n" {
 		t.Errorf("exit status %d\n%s", code, stderr)
 	}
 	if stdout, stderr, code := b.wait(b.fleet("forget", id, "--queue", r.url()), limit); code != 0 || !strings.Contains(stdout, "is forgotten") {

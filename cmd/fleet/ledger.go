@@ -358,7 +358,7 @@ func words[S ~string](list []S) []string {
 func oneID(shown string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return fmt.Errorf("%s takes one ID, and %d were given; %s shows the IDs", c.Name(), len(args), shown)
+			return fmt.Errorf("%s takes one ID, but got %d; %s shows the IDs", c.Name(), len(args), shown)
 		}
 		return nil
 	}

@@ -52,7 +52,7 @@ func run(args []string) int {
 // noArgs refuses arguments.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return visible(fmt.Errorf("%s takes no arguments, and %q was given", c.Name(), args[0]))
+		return visible(fmt.Errorf("%s takes no arguments, but got %q", c.Name(), args[0]))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -58,7 +59,7 @@ machine, but perhaps on another.`,
 // noArgs refuses arguments.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, and %q was given", c.Name(), args[0])
+		return fmt.Errorf("%s takes no arguments, but got %q", c.Name(), args[0])
 	}
 	return nil
 }
@@ -166,7 +167,7 @@ func required(v pflag.Value) string {
 	case "int":
 		return "a whole number"
 	case "seed":
-		return "a whole number, 1 or greater"
+		return fmt.Sprintf("a whole number from 1 to %d", uint64(math.MaxUint64))
 	case "step":
 		return "a whole number, 1 or greater, or all"
 	case "speed":
@@ -178,7 +179,7 @@ func required(v pflag.Value) string {
 	case "guests":
 		return strings.Join(guestModes(), " or ")
 	case "memory":
-		return "an amount of memory such as 2GB or 500MB"
+		return "an amount of memory with its unit, such as 500MB or 2GB, and at least 100MB"
 	case "bool":
 		return "true or false"
 	}

@@ -95,7 +95,7 @@ interrupted; 4 a shard cannot be played on this machine, but perhaps on another.
   lockstep explore --nodes 5 --grid pause=0s..60s/25 --grid ttl=1s..30s/25 --out map`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return fmt.Errorf("explore takes at most one SCENARIO/RUN or FILE/RUN, and %d were given", len(args))
+				return fmt.Errorf("explore takes at most one SCENARIO/RUN or FILE/RUN, but got %d", len(args))
 			}
 			return nil
 		},

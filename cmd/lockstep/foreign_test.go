@@ -142,7 +142,7 @@ func TestBadLocksInC(t *testing.T) {
 		"RECURSES":     "wasm error: ",
 		"GROWS":        "wasm error: unreachable, when it had nearly all of the 512 MiB of memory that it may have",
 		"SPINS":        "it runs code that is not Go, such as WebAssembly, and never calls its host",
-		"READS_CLOCK":  "a goroutine spins",
+		"READS_CLOCK":  "a goroutine computes without waiting",
 		"FLOODS":       `it wrote "ok 0" to standard output, but was not asked anything; what is not an answer belongs on standard error`,
 		"GREETS":       `it wrote "ready" to standard output, but was not asked anything`,
 		"TALKS":        `it wrote "ok 0" to standard output, but was not asked anything`,

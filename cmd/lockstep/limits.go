@@ -55,7 +55,7 @@ a run was different the second time; 3 something could not be run, or was interr
   lockstep limits fenced --resource fenced --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("limits takes one LOCK, as in lockstep limits redlock, and not %d; see lockstep list", len(args))
+				return fmt.Errorf("limits takes one LOCK, as in lockstep limits redlock, but got %d; see lockstep list", len(args))
 			}
 			return nil
 		},

@@ -26,7 +26,7 @@ are right are named below.`,
   lockstep plot clocks results/clock-jump/redlock.jsonl --out plots`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("plot clocks takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep plot clocks clock-jump, and not %d; see lockstep list", len(args))
+				return fmt.Errorf("plot clocks takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep plot clocks clock-jump, but got %d; see lockstep list", len(args))
 			}
 			return nil
 		},

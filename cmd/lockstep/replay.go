@@ -42,7 +42,7 @@ end; 3 it could not be run.`,
   lockstep replay lk1.dI9BCsIwEEX3PcVnLhBtl... --save pause.txtar`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("replay takes one FILE, FILE/RUN or TOKEN, and not %d", len(args))
+				return fmt.Errorf("replay takes one FILE, FILE/RUN or TOKEN, but got %d", len(args))
 			}
 			return nil
 		},

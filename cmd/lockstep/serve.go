@@ -35,7 +35,7 @@ It only reads, serves nothing outside the directory, and listens only on this ma
   lockstep serve results --addr 127.0.0.1:8080`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("serve takes one DIR, as lockstep run --out writes it, and not %d", len(args))
+				return fmt.Errorf("serve takes one DIR, as lockstep run --out writes it, but got %d", len(args))
 			}
 			return nil
 		},

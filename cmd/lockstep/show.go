@@ -63,7 +63,7 @@ script, so it plays in an <img>. On paper, and for readers who prefer reduced mo
 					return err
 				}
 			} else if len(args) != 1 {
-				return fmt.Errorf("show takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep show clock-jump, or two with --html, and not %d; see lockstep list", len(args))
+				return fmt.Errorf("show takes one SCENARIO, SCENARIO/RUN or FILE, as in lockstep show clock-jump, or two with --html, but got %d; see lockstep list", len(args))
 			}
 			return slides.check(svg, png, html)
 		},

@@ -44,7 +44,7 @@ be run, or not be repeated.`,
   lockstep why found-single-lease-exclusion-durable-nodes-aa41f0.txtar --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("why takes one SCENARIO, SCENARIO/RUN, FILE or TOKEN, as in lockstep why clock-jump, and not %d; see lockstep list", len(args))
+				return fmt.Errorf("why takes one SCENARIO, SCENARIO/RUN, FILE or TOKEN, as in lockstep why clock-jump, but got %d; see lockstep list", len(args))
 			}
 			return nil
 		},

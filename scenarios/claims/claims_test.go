@@ -138,7 +138,7 @@ func TestLoadErrors(t *testing.T) {
 		{"lease exclusion violated", "leese exclusion violated", `1.txt:4: unknown property "leese exclusion"; the properties are`},
 		{"exclusion violated", "exclusion ok", "1.txt:4: only a violation has a broken assumption: it must be lease exclusion ok"},
 		{"bounded clock error", "bounded clocks", `1.txt:4: unknown assumption "bounded clocks"; the assumptions are`},
-		{"chapter: basics", "chapter: basic", `1.txt:7: unknown chapter "basic"; the chapters are basics (did you mean "basics"?)`},
+		{"chapter: basics", "chapter: basic", `1.txt:7: unknown chapter "basic"; the only chapter is basics (did you mean "basics"?)`},
 		{"draw: clock-jump/redlock", "draw: clock-drift/redlock", "1.txt:9: a run that is shown must be one of the evidence; clock-drift/redlock is not"},
 		{"draw: clock-jump/redlock", "draw: clock-jump/redlock\nbeside: clock-drift/redlock", "1.txt:10: a run that is shown must be one of the evidence; clock-drift/redlock is not"},
 		{"A clock jumps.", "See {1}.", "1.txt:10: the setting is shown as plain text, so it must not contain {, }, ` or *"},

@@ -267,7 +267,7 @@ func TestStopped(t *testing.T) {
 		{[]*play.Outcome{never("panic: todo", "goroutine 20 failed in expiry.(*lock).set (lock.go:34)"), skipped},
 			"Your set panicked: todo (1-expiry/lock.go:34). No run could be played."},
 		{[]*play.Outcome{ended, never("panic: refused"), ended}, "Your set panicked: refused. 1 of 3 runs could not be played."},
-		{[]*play.Outcome{never("the world did not go quiet within 5s: a goroutine spins", "goroutine 20 is runnable in sync.clock (clock.go:3)")},
+		{[]*play.Outcome{never("virtual time stands still, and the run was stopped after 5s of real time: a goroutine computes without waiting", "goroutine 20 is runnable in sync.clock (clock.go:3)")},
 			"Your set does not return: it loops without end. No run could be played. Do not wait."},
 		{[]*play.Outcome{never("goroutines left behind", "goroutine 20 waits (select) in expiry.(*lock).set (lock.go:34)")},
 			"Your set, or a goroutine of it, does not end: it waits for something that never comes (1-expiry/lock.go:34). No run could be played. Do not wait."},

@@ -264,7 +264,7 @@ func (e *Exercise) stopped(outcomes []*play.Outcome) string {
 		text += " panicked: " + strings.TrimSuffix(what, ".")
 	case kind == "fatal error", kind == "the worker exited":
 		text += " ended the program: " + what
-	case strings.Contains(why, "spins"):
+	case strings.Contains(why, "computes without waiting"):
 		text += " does not return: it loops without end"
 	case strings.Contains(why, "left behind"), strings.Contains(why, "mutex"):
 		text += ", or a goroutine of it, does not end: it waits for something that never comes"

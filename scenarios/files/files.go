@@ -93,7 +93,7 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 func tooLarge(name string, most int64) error {
-	return fmt.Errorf("%s: the file must have at most %d MB", name, most>>20)
+	return fmt.Errorf("%s: the file is larger than %d MB", name, most>>20)
 }
 
 // Write gives a file its contents, or new ones. Links are followed. A regular file is replaced as a whole: whoever reads it

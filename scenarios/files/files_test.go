@@ -125,7 +125,7 @@ func TestReadLimit(t *testing.T) {
 	if data, err := Read(t.Context(), name, 1<<20); err != nil || len(data) != 1<<20 {
 		t.Errorf("read %d bytes, %v", len(data), err)
 	}
-	if _, err := Read(t.Context(), name, 1<<20-1); err == nil || !strings.Contains(err.Error(), name+": the file must have at most") {
+	if _, err := Read(t.Context(), name, 1<<20-1); err == nil || !strings.Contains(err.Error(), name+": the file is larger than") {
 		t.Errorf("read with %v", err)
 	}
 	if _, err := Read(t.Context(), name+"y", 1); !errors.Is(err, fs.ErrNotExist) || err.Error() != name+"y: there is no such file" {

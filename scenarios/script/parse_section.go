@@ -97,7 +97,7 @@ func (r *Section) parseHeader(header string) error {
 			return err
 		}
 	} else if !lockName.MatchString(words[0]) {
-		return fmt.Errorf("%q is not the name of a lock; a name consists of lower-case letters, digits and dashes, such as redlock", words[0])
+		return fmt.Errorf("%q is not the name of a lock; a name has only lower-case letters, digits and dashes, and begins with a letter, such as redlock", words[0])
 	}
 	if len(words[0]) > longestWord && !clients.IsWasm(words[0]) {
 		return fmt.Errorf("the name of the lock may have at most %d characters, not %d", longestWord, len(words[0]))
@@ -168,7 +168,7 @@ func (r *Section) set(key, value string) (err error) {
 	case "label":
 		r.Label = value
 		if !labelName.MatchString(value) {
-			return fmt.Errorf("label=%s: a label is lower-case letters, digits and dashes", value)
+			return fmt.Errorf("label=%s: a label has only lower-case letters, digits and dashes, and does not begin with a dash", value)
 		}
 		if len(value) > longestWord {
 			return fmt.Errorf("the label may have at most %d characters, not %d", longestWord, len(value))

@@ -161,14 +161,14 @@ func parseRepeat(words []string) (Step, error) {
 
 func checkLockName(name string) error {
 	if !nameForm.MatchString(name) {
-		return fmt.Errorf("%q is not the name of a lock; a name is one word of letters, digits and the characters . : _ / -, such as stock:7", name)
+		return fmt.Errorf("%q is not the name of a lock; a name has only letters, digits and . : _ / -, and begins with a letter or a digit, such as stock:7", name)
 	}
 	return nil
 }
 
 func checkValue(value string) error {
 	if !valueName.MatchString(value) {
-		return fmt.Errorf("%q is not a value; a value is one word of letters, digits, dots, dashes and underscores, such as A", value)
+		return fmt.Errorf("%q is not a value; a value has only letters, digits and . _ -, and begins with a letter or a digit, such as A", value)
 	}
 	return nil
 }

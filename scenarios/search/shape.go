@@ -49,7 +49,7 @@ func (s Shape) Calm() (*script.Scenario, error) {
 		return nil, fmt.Errorf("an exploration must have %d to %d clients, not %d", minShapeClients, maxShapeClients, s.Clients)
 	}
 	if s.TTL < minShapeTTL {
-		return nil, fmt.Errorf("a TTL of %s: an exploration needs at least %s, since messages take a millisecond", history.FormatDuration(s.TTL), history.FormatDuration(minShapeTTL))
+		return nil, fmt.Errorf("a TTL of %s is too short: it must be at least %s, since each message takes a millisecond", history.FormatDuration(s.TTL), history.FormatDuration(minShapeTTL))
 	}
 	if s.Work < 0 || s.Work > longestMagnitude {
 		return nil, fmt.Errorf("work of %s: it must be between 0s and %s", history.FormatDuration(s.Work), history.FormatDuration(longestMagnitude))

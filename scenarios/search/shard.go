@@ -21,7 +21,7 @@ func ParseShard(text string) (Shard, error) {
 	i, err := strconv.Atoi(part)
 	n, no := strconv.Atoi(of)
 	if err == nil && no == nil && 1 <= n && n <= MostShards && (i < 1 || n < i) {
-		return Shard{}, fmt.Errorf("there is no shard %d of %d; it must be one from 1/%[2]d to %[2]d/%[2]d", i, n)
+		return Shard{}, fmt.Errorf("shard %d/%d: the first number must be from 1 to %[2]d", i, n)
 	}
 	if err != nil || no != nil || i < 1 || n < i || n > MostShards {
 		return Shard{}, fmt.Errorf("%q must be a shard and the number of shards, from 1/1 to %d/%[2]d, such as 3/64", text, MostShards)

@@ -20,7 +20,7 @@ func TestParseShard(t *testing.T) {
 			t.Errorf("%q is taken for %v", text, got)
 		}
 	}
-	if _, err := ParseShard("4/3"); err == nil || err.Error() != "there is no shard 4 of 3; it must be one from 1/3 to 3/3" {
+	if _, err := ParseShard("4/3"); err == nil || err.Error() != "shard 4/3: the first number must be from 1 to 3" {
 		t.Error(err)
 	}
 }

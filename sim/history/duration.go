@@ -32,7 +32,7 @@ func FormatDuration(d time.Duration) string {
 var durationForm = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h))+$`)
 
 func tooLong(s string) error {
-	return fmt.Errorf("duration %s is too long; the limit is %s", s, FormatDuration(MaxDuration))
+	return fmt.Errorf("duration %s is too long; the limit is %dh", s, MaxDuration/time.Hour)
 }
 
 // ParseDuration parses a duration in any form that [time.ParseDuration] accepts, so it is an inverse of [FormatDuration].

@@ -417,16 +417,16 @@ func strictly(text []byte, v any) error {
 func Mistyped(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		found := map[string]string{"array": "an array", "object": "an object", "bool": "a truth value"}[e.Value]
-		if found == "" {
-			if found = e.Value; !strings.HasPrefix(found, "number ") {
-				found = "a " + found
-			}
+		if number, ok := strings.CutPrefix(e.Value, "number "); ok {
+			found = number
+		} else if found == "" {
+			found = "a " + e.Value
 		}
 		field := strings.TrimPrefix(e.Field, "Meta.") // the embedded part of the first line
 		if field == "" {
 			return fmt.Errorf("the line must be %s, not %s", jsonType(e.Type), found)
 		}
-		return fmt.Errorf("%q: there must be %s, not %s", field, jsonType(e.Type), found)
+		return fmt.Errorf("%q must be %s, not %s", field, jsonType(e.Type), found)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) { // the error of a Decoder for a line that Unmarshal refuses in these words
 		return errors.New("the line must be a JSON object: unexpected end of JSON input")

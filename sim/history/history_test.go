@@ -67,10 +67,10 @@ func TestForeignHistory(t *testing.T) {
 		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"extend","id":2,"lease":"c1#1"}`:   `3: ok extend of c1 must have an "until": when the lease ends by the steady clock of c1, or 9223372036854775807 if it has no end`,
 		first + acquired + `{"at":0,"process":"c1","kind":"info","op":"renew","lease":"c1#1"}`:         `3: info renew of c1 must have an "until": when the lease ends by the steady clock of c1, or 9223372036854775807 if it has no end`,
 		first + acquired + `{"at":0,"process":"c1","kind":"fail","op":"extend","id":2,"lease":"c1#1"}`: "",
-		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"release","id":2,"lease":"c1#2"}`:  `3: unknown lease "c1#2"; the leases are c1#1 (did you mean "c1#1"?)`,
+		first + acquired + `{"at":0,"process":"c1","kind":"ok","op":"release","id":2,"lease":"c1#2"}`:  `3: unknown lease "c1#2"; the only lease is c1#1 (did you mean "c1#1"?)`,
 		first + `{"at":0,"process":"c1","kind":"fail","op":"acquire","id":1,"lock":"a"}`:               "",
-		first + `{"at":"0","process":"c1"}`:                                                            `2: "at": there must be a whole number of nanoseconds, not a string`,
-		first + `{"id":"1","process":"c1"}`:                                                            `2: "id": there must be a whole number, not a string`,
+		first + `{"at":"0","process":"c1"}`:                                                            `2: "at" must be a whole number of nanoseconds, not a string`,
+		first + `{"id":"1","process":"c1"}`:                                                            `2: "id" must be a whole number, not a string`,
 		first + `[1]`:                                                                                  "2: the line must be a JSON object, not an array",
 	} {
 		_, err := history.ReadHistory(strings.NewReader(text))

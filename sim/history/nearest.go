@@ -16,6 +16,9 @@ func Unknown[S ~string](noun, word string, words []S) error {
 		all = append(all, string(w))
 	}
 	msg := fmt.Sprintf("unknown %s %q; the %s are %s", noun, word, plural(noun), strings.Join(all, ", "))
+	if len(all) == 1 {
+		msg = fmt.Sprintf("unknown %s %q; the only %[1]s is %[3]s", noun, word, all[0])
+	}
 	if near := Nearest(word, all); near != "" {
 		msg += fmt.Sprintf(" (did you mean %q?)", near)
 	}

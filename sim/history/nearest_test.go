@@ -37,4 +37,7 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
+	if got, want := history.Unknown("pool", "hot", []string{"warm"}).Error(), `unknown pool "hot"; the only pool is warm`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }

@@ -52,7 +52,7 @@ func ParseMemory(s string) (Memory, error) {
 			return Memory(n * float64(bytes)), nil
 		}
 	}
-	return 0, fmt.Errorf("%q must be an amount of memory such as 2GB or 500MB", s)
+	return 0, fmt.Errorf("%q must be an amount of memory with its unit, such as 500MB or 2GB, and at least 100MB", s)
 }
 
 // granted is the limit of this process's job, if it is a worker: it grants no more to workers of its own.

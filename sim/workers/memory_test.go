@@ -170,7 +170,7 @@ func TestMemoryOfOverdueJob(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[Memory]string{
 		250 * MB: `^the job did not end within 3s: a goroutine still runs; it uses .* MB of memory: at least 1\d\d MB of it was allocated in workers.hoard`,
-		2 * GB:   `^the job did not end within 3s: a goroutine spins$`,
+		2 * GB:   `^the job did not end within 3s: a goroutine computes without waiting$`,
 	} {
 		r := supervise(t, Supervisor{Workers: 1, Memory: limit, Limit: 3 * time.Second}, job("hoard slowly"))[0].Report
 		if r == nil || r.Memory || !regexp.MustCompile(want).MatchString(r.Reason) {

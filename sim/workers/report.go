@@ -84,7 +84,7 @@ func Overdue(limit time.Duration, stacks string) *Report {
 	d := diagnose(stacks)
 	reason := fmt.Sprintf("the job did not end within %v", limit)
 	if d.world {
-		reason = fmt.Sprintf("the world did not go quiet within %v", limit)
+		reason = fmt.Sprintf("virtual time stands still, and the run was stopped after %v of real time", limit)
 	}
 	if d.connects() != nil {
 		return &Report{Reason: ownConnection + " (" + reason + ")", Stacks: stacks}

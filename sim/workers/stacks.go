@@ -353,7 +353,7 @@ func kinship(a, b frame) int {
 }
 
 // spins is the cause if a goroutine is running and nothing else is known.
-const spins = "a goroutine spins"
+const spins = "a goroutine computes without waiting"
 
 const waitsForMutex = "a goroutine waits for a mutex"
 
@@ -470,7 +470,7 @@ func (g *goroutine) sentence() string {
 	case network:
 		s = "is inside " + g.calls() + ", called from " + g.where()
 	case scheduler:
-		return "is the scheduler: it waits for the world to go quiet"
+		return "is the scheduler: it waits until all other goroutines wait"
 	default:
 		s = "waits (" + g.state + ") in " + g.where()
 		if c := g.calls(); c != "" && !strings.Contains(s, c) {

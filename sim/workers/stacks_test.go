@@ -41,7 +41,7 @@ lockstep/sim.(*Conn).Read(0xc00001, {0xc00002, 0x64, 0x64})
 			`goroutine 11 waits for a mutex (sync.Mutex.Lock) in lib/v9.(*client).addr (client.go:12), which never counts as quiet: virtual time stands still
 goroutine 12 is inside (*Conn).Read, called from lib/v9.(*client).addr.func1 (client.go:20), and probably holds that mutex: it is in a method of the same value
 goroutine 13 is inside (*Conn).Read, called from lib/v9.(*client).addr.func1 (client.go:20)
-goroutine 10 is the scheduler: it waits for the world to go quiet`,
+goroutine 10 is the scheduler: it waits until all other goroutines wait`,
 		}, {
 			"two of the same type", waiter +
 				"goroutine 12" + reads + "example.com/lib/v9.(*client).dial(0xc0000bbbb0?)\n\t/mod/lib/client.go:30 +0x1\n\n" +
@@ -49,22 +49,22 @@ goroutine 10 is the scheduler: it waits for the world to go quiet`,
 			"a goroutine waits for a mutex that another holds across I/O",
 			`goroutine 11 waits for a mutex (sync.Mutex.Lock) in lib/v9.(*client).addr (client.go:12), which never counts as quiet: virtual time stands still
 goroutine 12 (and 1 more) is inside (*Conn).Read, called from lib/v9.(*client).dial (client.go:30), and may hold that mutex: it is in a method of the same type
-goroutine 10 is the scheduler: it waits for the world to go quiet`,
+goroutine 10 is the scheduler: it waits until all other goroutines wait`,
 		}, {
 			"a stranger", waiter +
 				"goroutine 12" + reads + "example.com/other.read(0xc0000140a0)\n\t/mod/other/x.go:3 +0x1\n\n",
 			"a goroutine waits for a mutex",
 			`goroutine 11 waits for a mutex (sync.Mutex.Lock) in lib/v9.(*client).addr (client.go:12), which never counts as quiet: virtual time stands still
 goroutine 12 is inside (*Conn).Read, called from other.read (x.go:3)
-goroutine 10 is the scheduler: it waits for the world to go quiet`,
+goroutine 10 is the scheduler: it waits until all other goroutines wait`,
 		}, {
 			"a stack on another thread", "goroutine 14 gp=0xc1 m=3 mp=0xc2 [running, synctest bubble 1]:\n\tgoroutine running on other thread; stack unavailable\ncreated by main.start in goroutine 10\n\t/src/main.go:7 +0x1\n\n",
-			"a goroutine spins",
+			"a goroutine computes without waiting",
 			`goroutine 14 is running in a function that the dump does not show, started by main.start (main.go:7)
-goroutine 10 is the scheduler: it waits for the world to go quiet`,
+goroutine 10 is the scheduler: it waits until all other goroutines wait`,
 		}, {
 			"nobody", "", "it is still busy",
-			"goroutine 10 is the scheduler: it waits for the world to go quiet",
+			"goroutine 10 is the scheduler: it waits until all other goroutines wait",
 		},
 	} {
 		dump := strings.ReplaceAll(head+test.dump, "GOROOT", goroot())

@@ -392,18 +392,18 @@ func TestSupervisorReports(t *testing.T) {
 		}, {
 			do:     "mutex",
 			limit:  20 * time.Second,
-			reason: "the world did not go quiet: a goroutine waits for a mutex that another holds across I/O",
+			reason: "virtual time stands still: a goroutine waits for a mutex that another holds across I/O",
 			blocked: []string{
 				"waits for a mutex (sync.Mutex.Lock) in workers.(*cache).get (supervisor_test.go:",
 				"is inside (*Conn).Read, called from workers.(*cache).get (supervisor_test.go:",
 				"probably holds that mutex: it is in a method of the same ",
-				"is the scheduler: it waits for the world to go quiet",
+				"is the scheduler: it waits until all other goroutines wait",
 			},
 			stacks: "workers.(*cache).get",
 			slow:   2 * time.Second,
 		}, {
 			do:     "mutex across a sleep",
-			reason: "the world did not go quiet: a goroutine waits for a mutex that another holds while it waits",
+			reason: "virtual time stands still: a goroutine waits for a mutex that another holds while it waits",
 			blocked: []string{
 				"waits for a mutex (sync.Mutex.Lock) in workers.(*cache).slow (supervisor_test.go:",
 				"waits in (*clock).Sleep, called from workers.(*cache).slow (supervisor_test.go:",
@@ -412,25 +412,25 @@ func TestSupervisorReports(t *testing.T) {
 		}, {
 			do:      "wait for the world outside",
 			limit:   time.Second,
-			reason:  "the world did not go quiet within 1s: a goroutine waits for something outside the bubble",
+			reason:  "virtual time stands still, and the run was stopped after 1s of real time: a goroutine waits for something outside the bubble",
 			blocked: []string{"waits (chan receive) in workers.waitForNobody (supervisor_test.go:"},
 		}, {
 			do:      "spin",
 			limit:   time.Second,
-			reason:  "the world did not go quiet within 1s: a goroutine spins",
+			reason:  "virtual time stands still, and the run was stopped after 1s of real time: a goroutine computes without waiting",
 			blocked: []string{"is runnable in workers.spinForEver (supervisor_test.go:", "is the scheduler"},
 			stacks:  "workers.spinForEver",
 		}, {
 			do:      "spin outside a bubble",
 			limit:   time.Second,
-			reason:  "the job did not end within 1s: a goroutine spins",
+			reason:  "the job did not end within 1s: a goroutine computes without waiting",
 			blocked: []string{"is runnable in workers.spinForEver (supervisor_test.go:"},
 		}, {
 			// A goroutine that cannot be preempted keeps the worker from answering, so the supervisor has to use a signal.
 			do:      "spin",
 			env:     "GODEBUG=asyncpreemptoff=1",
 			limit:   time.Second,
-			reason:  "the world did not go quiet within 1s: a goroutine spins",
+			reason:  "virtual time stands still, and the run was stopped after 1s of real time: a goroutine computes without waiting",
 			blocked: []string{"is running in workers.spinForEver (supervisor_test.go:", "is the scheduler"},
 			stacks:  "workers.spinForEver",
 			slow:    grace + time.Second,
@@ -497,7 +497,7 @@ func TestSupervisorTellsSlowFromStopped(t *testing.T) {
 	if _, err := fmt.Sscanf(got[0].Report.Reason, still, &seconds, &events); err != nil || events < 10 || int(seconds) > events || int(seconds) < events-2 {
 		t.Errorf("%v: %q", err, got[0].Report.Reason)
 	}
-	if want := "the world did not go quiet within 300ms: a goroutine spins"; got[1].Report.Reason != want {
+	if want := "virtual time stands still, and the run was stopped after 300ms of real time: a goroutine computes without waiting"; got[1].Report.Reason != want {
 		t.Errorf("%q, want %q", got[1].Report.Reason, want)
 	}
 }

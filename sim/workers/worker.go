@@ -255,7 +255,7 @@ func (w *worker) watch() {
 			continue
 		}
 		if stuck++; stuck == 2 {
-			w.giveUp(job, &Report{Reason: "the world did not go quiet: " + d.cause(), Blocked: d.lines(), Stacks: strings.TrimSpace(stacks), Mutex: true})
+			w.giveUp(job, &Report{Reason: "virtual time stands still: " + d.cause(), Blocked: d.lines(), Stacks: strings.TrimSpace(stacks), Mutex: true})
 		}
 	}
 }

@@ -401,7 +401,7 @@ func TestBadInput(t *testing.T) {
 		{"\xff\xfe{}", "file1.json:1: not a line"},
 		{"{}", `file1.json:1: not a line of lockstep explore --json: it must have a "lock"`},
 		{`{"lock":"a","found":[]}`, `it must have a "bounded" or a "random" search`},
-		{`{"lock":1,"found":[]}`, `"lock": there must be a string`},
+		{`{"lock":1,"found":[]}`, `"lock" must be a string`},
 		{`{"lock":"a","verdict":"SAFE"}`, "that is a line of lockstep run --json"},
 		{`{"command":"x","groups":[]}`, "that is a matrix"},
 		{`[1,2]`, "an array must be what lockstep version --json prints"},
