@@ -96,8 +96,8 @@ func (l *Leases) Name(text string) string {
 
 // Send names a token that a client sends during its acquire number id (0 outside of one). A token that contains another one of this
 // acquire, or is contained in it, stands for the same lease. Outside of an acquire this holds for the tokens of all acquires. A client
-// asks for a lease only in an acquire. So a new token in an extension or a release, such as one that replaces the old token, stands for the
-// lease whose token the client has sent last.
+// that announces its acquires asks for a lease only in these. So a new token in an extension or a release, such as one that replaces the old
+// token, stands for the lease whose token the client has sent last.
 func (l *Leases) Send(client string, id int, token string) string {
 	a := l.tokens[token]
 	if a == nil {
@@ -105,8 +105,8 @@ func (l *Leases) Send(client string, id int, token string) string {
 		a = l.akin(client, func(b *claim, other string) bool {
 			return (b.operation == op || id == 0) && (strings.Contains(token, other) || strings.Contains(other, token))
 		})
-		if a == nil && id == 0 {
-			a = l.last[client]
+		if last := l.last[client]; a == nil && id == 0 && last != nil && last.id != 0 {
+			a = last
 		}
 		if a == nil {
 			a = l.ask(op)

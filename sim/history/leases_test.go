@@ -203,6 +203,7 @@ func TestLeases(t *testing.T) {
 			l.Send("c1", 0, x)
 			return l.Send("c1", 0, z)
 		}, "c1#1"},
+		{"a client that announces no acquire", func(l *Leases) string { l.Send("c1", 0, x); return l.Send("c1", 0, z) }, "c1#2"},
 		{"an extension with another's token, and a new one", func(l *Leases) string {
 			l.Send("c1", 1, x)
 			l.Send("c2", 1, y)
