@@ -27,7 +27,7 @@ var flawed = []string{
 func ofEach(t *testing.T, f func(t *testing.T, lock clients.Lock, n int)) {
 	for _, lock := range slices.Concat(clients.Locks(), sound.Locks()) {
 		waits := strings.HasPrefix(lock.Name, "single-wait") // for a replica
-		if waits || slices.Contains(append(flawed, "single-hash", "single-short-hash", "single-short-token", "single-drawn-number"), lock.Name) {
+		if waits || slices.Contains(append(flawed, "single-hash", "single-short-hash", "single-short-token", "single-short-member", "single-drawn-number"), lock.Name) {
 			continue
 		}
 		n := 1
