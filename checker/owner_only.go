@@ -103,7 +103,8 @@ func (ix *index) sameToken(label string, e history.Event) (Assumption, []int) {
 }
 
 // heldKeys returns the names of the keys that the leases of a lock had when they were obtained: those that all of them had, if there are any. A
-// key that only some had is one by which clients wait, for example a list in which a client that had left was still there.
+// key that only some had is one by which clients wait, for example a list in which a client that had left was still there. Nor does a key
+// count that is left behind, such as one that names the last holder.
 func (ix *index) heldKeys() map[string]bool {
 	had := map[string]map[string]map[string]bool{} // lock → key → label
 	leases := map[string]map[string]bool{}         // lock → label
@@ -123,6 +124,9 @@ func (ix *index) heldKeys() map[string]bool {
 	held := map[string]bool{}
 	for lock, keys := range had {
 		all := func(labels map[string]bool) bool { return len(labels) == len(leases[lock]) }
+		maps.DeleteFunc(keys, func(key string, _ map[string]bool) bool {
+			return ix.leftBehind(key, keys)
+		})
 		some := slices.ContainsFunc(slices.Collect(maps.Values(keys)), all)
 		for key, labels := range keys {
 			if !some || all(labels) {
@@ -131,6 +135,32 @@ func (ix *index) heldKeys() map[string]bool {
 		}
 	}
 	return held
+}
+
+// leftBehind reports whether the clients of a lock never delete a key of theirs, though one of them deleted another key of the same lease on the
+// same node, and such keys were there when leases were obtained. So the key does not say who has the lock, and the next client may overwrite it.
+func (ix *index) leftBehind(key string, obtained map[string]map[string]bool) bool {
+	deleted := func(k facts.Life) bool {
+		if k.To == len(ix.Events) {
+			return false
+		}
+		e := ix.Events[k.To]
+		return e.Op == history.Delete && e.By == history.Client(k.Label)
+	}
+	left := false
+	for _, k := range ix.Lives {
+		if k.Key != key {
+			continue
+		}
+		if deleted(k) {
+			return false
+		}
+		for _, n := range ix.LivesOf[k.Label] {
+			o := ix.Lives[n]
+			left = left || o.Key != key && o.Node == k.Node && obtained[o.Key] != nil && deleted(o) && k.From < o.To && o.To < k.To
+		}
+	}
+	return left
 }
 
 // unclaimed reports whether a key that was set for a lease belongs to nobody by t, because the lease was never obtained. One that

@@ -35,6 +35,18 @@ func TestOwnerOnly(t *testing.T) {
 		12.1 n1 set c2#1
 		12.2 c2 ok acquire c2#1 until=22 fence=33
 	`
+	const both = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.1  n1 set c1#1 key=last until=never
+		0.2  c1 ok acquire c1#1 until=10
+	`
+	const both2 = `
+		4    c2 invoke acquire
+		4.1  n1 set c2#1
+		4.1  n1 over c2#1 was=c1#1 key=last until=never
+		4.2  c2 ok acquire c2#1 until=14
+	`
 	const deleted = "c1 deleted the key of c2#1 on n1 at 15.000s"
 	testProperty(t, OwnerOnly, []verdictCase{
 		{name: "its own key", story: c1 + "3 c1 invoke release c1#1\n3.1 n1 delete c1#1"},
@@ -190,6 +202,30 @@ func TestOwnerOnly(t *testing.T) {
 			1.1 n1 set c2#1 until=never key=queue
 			3   n1 delete c2#1 by=c1 key=queue
 		`, want: []string{"c1 deleted the key of c2#1 on n1 at 3.000s [none]"}},
+		{name: "a key that names the last holder, and that no release deletes", story: both + `
+			3   c1 invoke release c1#1
+			3.1 n1 delete c1#1
+			3.2 c1 ok release c1#1` + both2},
+		{name: "the same, where a lease lost its other key before it was obtained", story: both + `
+			3   c1 invoke release c1#1
+			3.1 n1 delete c1#1
+			3.2 c1 ok release c1#1` + strings.Replace(both2, "4.2", "4.15 n1 expire c2#1\n4.2", 1)},
+		{name: "where only another deletes the other key", want: []string{"c2 deleted the key of c1#1 on n1 at 3.100s [none]", "c2 overwrote the key of c1#1 on n1 at 4.100s [none]"},
+			story: both + "3.1 n1 delete c1#1 by=c2" + both2},
+		{name: "where a client deletes its own in the end", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.100s [none]"}, story: both + `
+			3   c1 invoke release c1#1
+			3.1 n1 delete c1#1
+			3.2 c1 ok release c1#1` + both2 + "6 n1 delete c2#1 key=last"},
+		{name: "where the other key was on another node", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.100s [none]"}, story: "nodes 2\n" + both + `
+			2   n2 set c1#1
+			3   n2 delete c1#1` + both2},
+		{name: "where the other key had gone when the key was set", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}, story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  n1 delete c1#1
+			0.3  n1 set c1#1 key=last
+			0.4  c1 ok acquire c1#1 until=10
+			4    n1 over c2#1 was=c1#1 key=last`},
 		{name: "the next in a queue that is one key", story: c1 + `
 			3   c2 invoke acquire
 			3.1 c2 fail acquire
