@@ -18,7 +18,7 @@ import (
 // the token for a value cannot tell them apart.
 //
 // A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still
-// exists: a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its
+// exists: a lock without a TTL has to take it over. Nor does a key belong to anybody whose client has asked to release the lease. A key whose lease was never obtained belongs to nobody one TTL after the request for it: its
 // value may be the time of its end, which the history does not show. Effects that a server replicates from its primary belong to
 // no client. Nor does a key that is not the key of any lease, such as a list of waiters: any client may remove a waiter that no
 // longer waits.
@@ -49,11 +49,11 @@ func ownerOnly(ix *index) []Violation {
 					broken = BoundedClockError
 				}
 			}
-			if ix.unclaimed(lease, ix.At(k.From), e.At) {
+			if ix.unclaimed(lease, ix.Events[k.From].Departure(), e.At) {
 				continue
 			}
 		}
-		if history.Client(lease) == e.By || ix.over(lease, e.At) || ix.pastEnd(lease, i) {
+		if history.Client(lease) == e.By || ix.over(lease, e.At) || ix.pastEnd(lease, i) || ix.released(lease, i) {
 			continue
 		}
 		because := []int{fault}
@@ -163,10 +163,10 @@ func (ix *index) leftBehind(key string, obtained map[string]map[string]bool) boo
 	return left
 }
 
-// unclaimed reports whether a key that was set for a lease belongs to nobody by t, because the lease was never obtained. One that
-// will be obtained later may still have an owner.
-func (ix *index) unclaimed(label string, set, t time.Duration) bool {
-	return ix.Lease(label) == nil && ix.Meta.TTL > 0 && t >= facts.Later(set, ix.Meta.TTL-facts.Rounding)
+// unclaimed reports whether a key that a client asked for at the instant asked belongs to nobody by t, because the lease was never obtained. One that
+// will be obtained later may still have an owner. If the request came late, the end in the value may have passed when it came.
+func (ix *index) unclaimed(label string, asked, t time.Duration) bool {
+	return ix.Lease(label) == nil && ix.Meta.TTL > 0 && t >= facts.Later(asked, ix.Meta.TTL-facts.Rounding)
 }
 
 // holding reports whether a client holds any lease at t.
@@ -184,6 +184,16 @@ func (ix *index) over(label string, t time.Duration) bool {
 		}
 	}
 	return ended
+}
+
+// released reports whether the client of a lease has asked to release it by event i, unless it relies then on a lease that never had a key: this
+// one stands for both. The outcome does not matter. Some locks write into the key that it is free, and leave it there, even if the answer is lost.
+func (ix *index) released(label string, i int) bool {
+	client, t := history.Client(label), ix.At(i)
+	shared := slices.ContainsFunc(ix.Holds, func(h facts.Lease) bool {
+		return h.Client == client && h.From <= t && t < h.To && len(ix.LivesOf[h.Label]) == 0
+	})
+	return !shared && facts.Before(ix.Releases[label], i) >= 0
 }
 
 // pastEnd reports whether a lease would be over by event i if the clock of its client had been right since it was told when the lease ends, or since
