@@ -239,6 +239,16 @@ func TestOwnerOnly(t *testing.T) {
 		{name: "where the other key was on another node", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.100s [none]"}, story: "nodes 2\n" + both + `
 			2   n2 set c1#1
 			3   n2 delete c1#1` + both2},
+		{name: "where the other key had gone before, and was set again", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}, story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  n1 delete c1#1
+			0.3  n1 set c1#1 key=last
+			0.3  n1 set c1#1
+			0.4  c1 ok acquire c1#1 until=10
+			4    n1 over c2#1 was=c1#1 key=last`},
+		{name: "where the other key is deleted only later", story: both + "4 n1 over c2#1 was=c1#1 key=last\n5 n1 delete c1#1",
+			want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}},
 		{name: "where the other key had gone when the key was set", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}, story: `
 			0    c1 invoke acquire
 			0.1  n1 set c1#1

@@ -85,6 +85,11 @@ func TestOwnersOfHash(t *testing.T) {
 			{"b", []string{"last", a, "owner", a}, "a#1"},
 			{"b", []string{"last", a, "owner", b}, "b#1"},
 		}},
+		{"taken again with the same token", []step{
+			{"a", []string{"owner", a}, "a#1"},
+			{"a", []string{"owner", ""}, ""},
+			{"a", []string{"owner", a}, "a#1"},
+		}},
 		{"a short mark", []step{
 			{"a", []string{"owner", "x"}, "a#1"},
 			{"b", []string{"owner", "x", "waits", b}, "a#1"},

@@ -222,7 +222,20 @@ func TestLeases(t *testing.T) {
 			l.Send("c1", 2, x+"/2")
 			return set(l, "c1", 0, OnlyRemoves, "owner", x)
 		}, ""},
-		{"beside the token of another lease", func(l *Leases) string {
+		{"a longer name", func(l *Leases) string {
+			l.Send("c1", 1, x+y)
+			l.Send("c1", 1, x+y+"/1")
+			l.Send("c1", 2, x+y)
+			return set(l, "c1", 0, OnlyRemoves, "owner", x+y)
+		}, ""},
+		{"the name as the only value", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 1, x+"/1")
+			l.Send("c1", 2, x)
+			set(l, "c1", 2, TakesAlways, x)
+			return l.Known(x)
+		}, "c1#1"},
+		{"the name beside the token of another lease", func(l *Leases) string {
 			l.Send("c1", 1, x)
 			l.Send("c1", 1, x+"/1")
 			l.Send("c1", 2, x)
