@@ -18,7 +18,7 @@ import (
 // the token for a value cannot tell them apart.
 //
 // A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still
-// exists: a lock without a TTL has to take it over. A key whose lease was never obtained belongs to nobody after one TTL: its
+// exists: a lock without a TTL has to take it over. Nor does a key belong to anybody whose client has asked to release the lease. A key whose lease was never obtained belongs to nobody one TTL after the request for it: its
 // value may be the time of its end, which the history does not show. Effects that a server replicates from its primary belong to
 // no client. Nor does a key that is not the key of any lease, such as a list of waiters: any client may remove a waiter that no
 // longer waits.
@@ -49,11 +49,11 @@ func ownerOnly(ix *index) []Violation {
 					broken = BoundedClockError
 				}
 			}
-			if ix.unclaimed(lease, ix.At(k.From), e.At) {
+			if ix.unclaimed(lease, ix.Events[k.From].Departure(), e.At) {
 				continue
 			}
 		}
-		if history.Client(lease) == e.By || ix.over(lease, e.At) || ix.pastEnd(lease, i) {
+		if history.Client(lease) == e.By || ix.over(lease, e.At) || ix.pastEnd(lease, i) || ix.released(lease, i) {
 			continue
 		}
 		because := []int{fault}
@@ -103,7 +103,8 @@ func (ix *index) sameToken(label string, e history.Event) (Assumption, []int) {
 }
 
 // heldKeys returns the names of the keys that the leases of a lock had when they were obtained: those that all of them had, if there are any. A
-// key that only some had is one by which clients wait, for example a list in which a client that had left was still there.
+// key that only some had is one by which clients wait, for example a list in which a client that had left was still there. Nor does a key
+// count that is left behind, such as one that names the last holder.
 func (ix *index) heldKeys() map[string]bool {
 	had := map[string]map[string]map[string]bool{} // lock → key → label
 	leases := map[string]map[string]bool{}         // lock → label
@@ -123,6 +124,9 @@ func (ix *index) heldKeys() map[string]bool {
 	held := map[string]bool{}
 	for lock, keys := range had {
 		all := func(labels map[string]bool) bool { return len(labels) == len(leases[lock]) }
+		maps.DeleteFunc(keys, func(key string, _ map[string]bool) bool {
+			return ix.leftBehind(key, keys)
+		})
 		some := slices.ContainsFunc(slices.Collect(maps.Values(keys)), all)
 		for key, labels := range keys {
 			if !some || all(labels) {
@@ -133,10 +137,36 @@ func (ix *index) heldKeys() map[string]bool {
 	return held
 }
 
-// unclaimed reports whether a key that was set for a lease belongs to nobody by t, because the lease was never obtained. One that
-// will be obtained later may still have an owner.
-func (ix *index) unclaimed(label string, set, t time.Duration) bool {
-	return ix.Lease(label) == nil && ix.Meta.TTL > 0 && t >= facts.Later(set, ix.Meta.TTL-facts.Rounding)
+// leftBehind reports whether the clients of a lock never delete a key of theirs, though one of them deleted another key of the same lease on the
+// same node, and such keys were there when leases were obtained. So the key does not say who has the lock, and the next client may overwrite it.
+func (ix *index) leftBehind(key string, obtained map[string]map[string]bool) bool {
+	deleted := func(k facts.Life) bool {
+		if k.To == len(ix.Events) {
+			return false
+		}
+		e := ix.Events[k.To]
+		return e.Op == history.Delete && e.By == history.Client(k.Label)
+	}
+	left := false
+	for _, k := range ix.Lives {
+		if k.Key != key {
+			continue
+		}
+		if deleted(k) {
+			return false
+		}
+		for _, n := range ix.LivesOf[k.Label] {
+			o := ix.Lives[n]
+			left = left || o.Key != key && o.Node == k.Node && obtained[o.Key] != nil && deleted(o) && k.From < o.To && o.To < k.To
+		}
+	}
+	return left
+}
+
+// unclaimed reports whether a key that a client asked for at the instant asked belongs to nobody by t, because the lease was never obtained. One that
+// will be obtained later may still have an owner. If the request came late, the end in the value may have passed when it came.
+func (ix *index) unclaimed(label string, asked, t time.Duration) bool {
+	return ix.Lease(label) == nil && ix.Meta.TTL > 0 && t >= facts.Later(asked, ix.Meta.TTL-facts.Rounding)
 }
 
 // holding reports whether a client holds any lease at t.
@@ -154,6 +184,16 @@ func (ix *index) over(label string, t time.Duration) bool {
 		}
 	}
 	return ended
+}
+
+// released reports whether the client of a lease has asked to release it by event i, unless it relies then on a lease that never had a key: this
+// one stands for both. The outcome does not matter. Some locks write into the key that it is free, and leave it there, even if the answer is lost.
+func (ix *index) released(label string, i int) bool {
+	client, t := history.Client(label), ix.At(i)
+	shared := slices.ContainsFunc(ix.Holds, func(h facts.Lease) bool {
+		return h.Client == client && h.From <= t && t < h.To && len(ix.LivesOf[h.Label]) == 0
+	})
+	return !shared && facts.Before(ix.Releases[label], i) >= 0
 }
 
 // pastEnd reports whether a lease would be over by event i if the clock of its client had been right since it was told when the lease ends, or since

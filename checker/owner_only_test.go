@@ -35,6 +35,18 @@ func TestOwnerOnly(t *testing.T) {
 		12.1 n1 set c2#1
 		12.2 c2 ok acquire c2#1 until=22 fence=33
 	`
+	const both = `
+		0    c1 invoke acquire
+		0.1  n1 set c1#1
+		0.1  n1 set c1#1 key=last until=never
+		0.2  c1 ok acquire c1#1 until=10
+	`
+	const both2 = `
+		4    c2 invoke acquire
+		4.1  n1 set c2#1
+		4.1  n1 over c2#1 was=c1#1 key=last until=never
+		4.2  c2 ok acquire c2#1 until=14
+	`
 	const deleted = "c1 deleted the key of c2#1 on n1 at 15.000s"
 	testProperty(t, OwnerOnly, []verdictCase{
 		{name: "its own key", story: c1 + "3 c1 invoke release c1#1\n3.1 n1 delete c1#1"},
@@ -151,9 +163,31 @@ func TestOwnerOnly(t *testing.T) {
 			want: []string{"c2 overwrote the key of c1#1 on n1 at 9.900s [none]"}},
 		{name: "a lease that was extended", story: c1 + "9 c1 invoke extend c1#1\n9 c1 ok extend c1#1 until=19\n12 n1 delete c1#1 by=c2",
 			want: []string{"c2 deleted the key of c1#1 on n1 at 12.000s [none]"}},
+		{name: "after a release that wrote into the key that it is free", story: timeless + "3 c1 invoke release c1#1\n3.2 c1 ok release c1#1\n4 n1 over c2#1 was=c1#1"},
+		{name: "after a release whose answer was lost", story: timeless + "3 c1 invoke release c1#1\n3.2 c1 info release c1#1\n4 n1 over c2#1 was=c1#1"},
+		{name: "before the release", story: timeless + "4 n1 over c2#1 was=c1#1\n5 c1 invoke release c1#1\n5.2 c1 ok release c1#1",
+			want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}},
+		{name: "after a release, while its client holds another lease with the same key", story: timeless + `
+			1   c1 invoke acquire
+			1.2 c1 ok acquire c1#2 until=11
+			3   c1 invoke release c1#1
+			3.2 c1 ok release c1#1
+			4   n1 over c2#1 was=c1#1`,
+			want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}},
+		{name: "after a release, while its client relies on a lease whose key was lost", story: timeless + `
+			1   n1 lose c1#1
+			2   c1 invoke acquire
+			2.1 n1 set c1#2
+			2.2 c1 ok acquire c1#2 until=12
+			3   c1 invoke release c1#2
+			3.2 c1 ok release c1#2
+			4   n1 over c2#1 was=c1#2`},
 		{name: "a lease that was never handed out", story: "0 c1 invoke acquire\n0.1 n1 set c1#1\n10 n1 delete c1#1 by=c2",
 			want: []string{"c2 deleted the key of c1#1 on n1 at 10.000s [none]"}},
 		{name: "a lease that was never handed out, a TTL later", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 fault crash\n10.1 n1 over c2#1 was=c1#1"},
+		{name: "a try that failed, a TTL after its late request", story: "0 c1 invoke acquire\n5 c1 fail acquire\n6 n1 set c1#1 sent=0.1\n10.1 n1 delete c1#1 by=c2"},
+		{name: "a try that failed, less than a TTL after its late request", story: "0 c1 invoke acquire\n5 c1 fail acquire\n6 n1 set c1#1 sent=0.1\n10 n1 delete c1#1 by=c2",
+			want: []string{"c2 deleted the key of c1#1 on n1 at 10.000s [none]"}},
 		{name: "a try that failed, a TTL later", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 fail acquire\n30 n1 delete c1#1 by=c2"},
 		{name: "a try that failed, set anew", story: "0 c1 invoke acquire\n0.1 n1 set c1#1 until=never\n0.2 c1 fail acquire\n9 n1 over c1#1 was=c1#1\n11 n1 delete c1#1 by=c2",
 			want: []string{"c2 deleted the key of c1#1 on n1 at 11.000s [none]"}},
@@ -190,6 +224,38 @@ func TestOwnerOnly(t *testing.T) {
 			1.1 n1 set c2#1 until=never key=queue
 			3   n1 delete c2#1 by=c1 key=queue
 		`, want: []string{"c1 deleted the key of c2#1 on n1 at 3.000s [none]"}},
+		{name: "a key that names the last holder, and that no release deletes", story: both + `
+			3   c1 invoke release c1#1
+			3.1 n1 delete c1#1
+			3.2 c1 ok release c1#1` + both2},
+		{name: "the same, where a lease lost its other key before it was obtained", story: both + `
+			3   c1 invoke release c1#1
+			3.1 n1 delete c1#1
+			3.2 c1 ok release c1#1` + strings.Replace(both2, "4.2", "4.15 n1 expire c2#1\n4.2", 1)},
+		{name: "where only another deletes the other key", want: []string{"c2 deleted the key of c1#1 on n1 at 3.100s [none]", "c2 overwrote the key of c1#1 on n1 at 4.100s [none]"},
+			story: both + "3.1 n1 delete c1#1 by=c2" + both2},
+		{name: "where a client deletes its own in the end", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.100s [none]"},
+			story: both + "3.1 n1 delete c1#1" + both2 + "6 n1 delete c2#1 key=last"},
+		{name: "where the other key was on another node", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.100s [none]"}, story: "nodes 2\n" + both + `
+			2   n2 set c1#1
+			3   n2 delete c1#1` + both2},
+		{name: "where the other key had gone before, and was set again", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}, story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  n1 delete c1#1
+			0.3  n1 set c1#1 key=last
+			0.3  n1 set c1#1
+			0.4  c1 ok acquire c1#1 until=10
+			4    n1 over c2#1 was=c1#1 key=last`},
+		{name: "where the other key is deleted only later", story: both + "4 n1 over c2#1 was=c1#1 key=last\n5 n1 delete c1#1",
+			want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}},
+		{name: "where the other key had gone when the key was set", want: []string{"c2 overwrote the key of c1#1 on n1 at 4.000s [none]"}, story: `
+			0    c1 invoke acquire
+			0.1  n1 set c1#1
+			0.2  n1 delete c1#1
+			0.3  n1 set c1#1 key=last
+			0.4  c1 ok acquire c1#1 until=10
+			4    n1 over c2#1 was=c1#1 key=last`},
 		{name: "the next in a queue that is one key", story: c1 + `
 			3   c2 invoke acquire
 			3.1 c2 fail acquire

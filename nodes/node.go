@@ -176,11 +176,15 @@ func (n *Node) changed(c engine.Change) {
 	if n.group != nil && own.Lease != "" && n.copying == nil {
 		n.group.ledger.changes[written{n.edition(), c.Key, c.New}] = own
 	}
-	if own.Lease != "" && n.Forgets() {
+	switch value := [2]string{c.Key, c.New}; {
+	case !n.Forgets():
+	case own.Lease == "":
+		delete(n.marks, value) // what is left of a hash after a release may be what it had before its owner was written
+	default:
 		if n.marks == nil {
 			n.marks = map[[2]string]engine.Owner{}
 		}
-		n.marks[[2]string{c.Key, c.New}] = own
+		n.marks[value] = own
 	}
 	if e.Op == "" {
 		return

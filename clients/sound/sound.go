@@ -30,6 +30,8 @@ func Locks() []clients.Lock {
 		drawnNumber,
 		twoIDs,
 		intent,
+		keptHash,
+		lastHolder,
 	}
 }
 

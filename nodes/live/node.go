@@ -63,8 +63,10 @@ func (n *realNode) changed(change engine.Change) {
 			return c.leases.Set(n.relay.client.name, n.request.acquire, takes, key, values...)
 		})
 	})
-	if own := n.owners[change.Key]; own.Lease != "" {
-		n.marks[[2]string{change.Key, change.New}] = own
+	if own, value := n.owners[change.Key], [2]string{change.Key, change.New}; own.Lease != "" {
+		n.marks[value] = own
+	} else {
+		delete(n.marks, value) // what is left of a hash after a release may be what it had before its owner was written
 	}
 	if e.Op == "" {
 		return

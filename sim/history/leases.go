@@ -24,6 +24,7 @@ type Leases struct {
 	taken  map[operation]taking // the key of the lock that an acquire has set, and for which lease
 	locks  map[operation]string // the name of the lock that an acquire asks for
 	count  map[string]int       // by client
+	again  map[string]bool      // the tokens that their client has sent in several acquires
 }
 
 // operation is an acquire of a client, by its number.
@@ -36,6 +37,7 @@ type claim struct {
 	operation
 	lease string
 	n     int // the lease is the n-th of its client
+	named int // how many tokens stand for it
 }
 
 type taking struct {
@@ -45,7 +47,7 @@ type taking struct {
 
 // NewLeases returns a Leases in which nobody has asked for anything.
 func NewLeases() *Leases {
-	return &Leases{tokens: map[string]*claim{}, sent: map[string][]string{}, last: map[string]*claim{}, latest: map[operation]*claim{}, taken: map[operation]taking{}, locks: map[operation]string{}, count: map[string]int{}}
+	return &Leases{tokens: map[string]*claim{}, sent: map[string][]string{}, last: map[string]*claim{}, latest: map[operation]*claim{}, taken: map[operation]taking{}, locks: map[operation]string{}, count: map[string]int{}, again: map[string]bool{}}
 }
 
 // Acquire notes that a client begins its acquire number id, of the lock with a name.
@@ -112,9 +114,11 @@ func (l *Leases) Send(client string, id int, token string) string {
 			a = l.ask(op)
 		}
 		l.tokens[token] = a
+		a.named++
 		l.sent[client] = append(l.sent[client], token)
 	}
 	if a.client == client {
+		l.again[token] = l.again[token] || id != 0 && id != a.id
 		l.last[client] = a
 	}
 	return a.lease
@@ -180,18 +184,19 @@ const (
 // the client sent last counts. Values without a token stand for a lease if the request takes a lock; otherwise the lease is "".
 //
 // A string has one value. Of the values of a hash or a list, the token with which the client asked last comes first, then another
-// of its own, then any.
+// of its own, then any. What the client sends in several acquires, beside a token for each, is its own name, and stands for no lease there.
 func (l *Leases) Set(client string, id int, takes Taking, key string, values ...string) (lease, value string) {
 	op := operation{client, id}
 	var a *claim
+	name := func(v string) bool { return len(values) > 1 && l.again[v] && l.tokens[v].named > 1 }
 	for _, v := range values {
 		b := l.tokens[v]
-		if b != nil && (a == nil || b == l.latest[op] || b.client == client && a.client != client) {
+		if b != nil && !name(v) && (a == nil || b == l.latest[op] || b.client == client && a.client != client) {
 			a, value = b, v
 		}
 	}
 	for _, v := range values {
-		if a == nil && len(v) > TokenLength {
+		if a == nil && len(v) > TokenLength && !name(v) {
 			if a = l.contained(client, v); a != nil {
 				value, l.tokens[v] = v, a // a replica, which does not know who has sent it, knows it, too
 			}
@@ -254,7 +259,7 @@ func (l *Leases) asked(op operation) *claim {
 func (l *Leases) ask(op operation) *claim {
 	l.count[op.client]++
 	n := l.count[op.client]
-	a := &claim{op, fmt.Sprintf("%s#%d", op.client, n), n}
+	a := &claim{operation: op, lease: fmt.Sprintf("%s#%d", op.client, n), n: n}
 	l.latest[op] = a
 	return a
 }

@@ -216,6 +216,43 @@ func TestLeases(t *testing.T) {
 			l.Send("c1", 2, y)
 			return set(l, "c1", 2, OnlyRemoves, x)
 		}, "c1#1"},
+		{"the name of a client beside a token that is gone", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 1, x+"/1")
+			l.Send("c1", 2, x)
+			l.Send("c1", 2, x+"/2")
+			return set(l, "c1", 0, OnlyRemoves, "owner", x)
+		}, ""},
+		{"a longer name", func(l *Leases) string {
+			l.Send("c1", 1, x+y)
+			l.Send("c1", 1, x+y+"/1")
+			l.Send("c1", 2, x+y)
+			return set(l, "c1", 0, OnlyRemoves, "owner", x+y)
+		}, ""},
+		{"the name as the only value", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 1, x+"/1")
+			l.Send("c1", 2, x)
+			set(l, "c1", 2, TakesAlways, x)
+			return l.Known(x)
+		}, "c1#1"},
+		{"the name beside the token of another lease", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 1, x+"/1")
+			l.Send("c1", 2, x)
+			l.Send("c1", 2, x+"/2")
+			return set(l, "c1", 0, OnlyRemoves, "owner", x, x+"/2", "1")
+		}, "c1#2"},
+		{"a token that marks a lease by itself, sent in another acquire", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 2, x)
+			return set(l, "c1", 0, OnlyRemoves, "owner", x)
+		}, "c1#1"},
+		{"a token beside another, sent in one acquire", func(l *Leases) string {
+			l.Send("c1", 1, x)
+			l.Send("c1", 1, x+"/1")
+			return set(l, "c1", 0, OnlyRemoves, "owner", x)
+		}, "c1#1"},
 		{"a lock that sends nothing", func(l *Leases) string { return l.Asked("c1", 1) }, "c1#1"},
 		{"twice", func(l *Leases) string { l.Asked("c1", 1); return l.Asked("c1", 2) }, "c1#2"},
 		{"another's token is no mark of mine", func(l *Leases) string { l.Send("c2", 1, z); return l.Asked("c1", 1) }, "c1#1"},
