@@ -134,6 +134,7 @@ func (f *runFlags) keep(c *cobra.Command, outcomes []*play.Outcome) error {
 	if f.out == "" {
 		return nil
 	}
+	defer hold()()
 	var bar *progressLine
 	if !f.json && !f.verbose {
 		bar = progress(c.ErrOrStderr(), len(outcomes)) // pictures take longer than runs

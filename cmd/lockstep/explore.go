@@ -381,7 +381,15 @@ func (f *exploreFlags) start(s *search.Search) (stop func(), err error) {
 	if err != nil && runtime.GOOS != "js" {
 		return nil, err
 	}
-	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: taskLimit, Memory: f.memory, Memo: f.memo(f.known)})
+	end, err := s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: taskLimit, Memory: f.memory, Memo: f.memo(f.known)})
+	if err != nil {
+		return nil, err
+	}
+	ordered := hold()
+	return func() {
+		end()
+		ordered()
+	}, nil
 }
 
 // taskLimit is how long a worker may take for a task, which is some hundred runs.

@@ -92,6 +92,7 @@ func (f *plotFlags) play(c *cobra.Command, cases []play.Case, each func(i int, o
 		return err
 	}
 	s := &workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.atOnce(), Limit: f.limit, Memory: f.memory}
+	defer hold()()
 	bar := progress(c.ErrOrStderr(), len(cases))
 	bar.describe("runs")
 	early, next := map[int]*play.Outcome{}, 0

@@ -314,6 +314,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome,
 		Memo:    memo,
 		Notice:  func(text string) { fmt.Fprintln(c.ErrOrStderr(), reports.Visible(text)) },
 	}
+	defer hold()()
 	bar := progress(c.ErrOrStderr(), own)
 	outcomes := make([]*play.Outcome, len(cases))
 	err = search.RunAll(c.Context(), s, cases, func(i int, o *play.Outcome) {

@@ -117,6 +117,9 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 	var places []int // of the jobs among the cases
 	session := session(cases)
 	for i, c := range cases {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if c.Elsewhere {
 			continue
 		}
