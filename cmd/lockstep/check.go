@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
@@ -284,9 +285,21 @@ func readHistory(ctx context.Context, name string) (*history.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := history.ReadHistory(bytes.NewReader(data))
+	h, err := parseHistory(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	return h, nil
+}
+
+// parseHistory parses a history that does not contradict itself. Errors begin with the number of the line.
+func parseHistory(data []byte) (*history.History, error) {
+	h, err := history.ReadHistory(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	if wrong, ok := errors.AsType[*facts.Contradiction](facts.WellFormed(h)); ok {
+		return nil, fmt.Errorf("%d: %s", wrong.Line, wrong.What)
 	}
 	return h, nil
 }
