@@ -366,7 +366,7 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*play.Outcome) 
 			continue
 		}
 		fmt.Fprintf(w, "\n%s\n", called(o))
-		for _, u := range o.Result.Unmet {
+		for _, u := range some(o.Result.Unmet) {
 			printWrapped(w, "nothing is proved: "+u)
 		}
 		if len(o.Result.Unmet) > 0 && f.on == play.OnReal && o.Report == nil {
