@@ -396,8 +396,12 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*play.Outcome) 
 	}
 }
 
-// isSaved reports whether a run is the one whose timeline its scenario file has: with the same lock and seed, in simulation.
+// isSaved reports whether a run is the one whose timeline its scenario file has: with the same lock and seed, in simulation. The history of
+// a sweep is that of one position; the file also says how many there are.
 func (f *runFlags) isSaved(o *play.Outcome) bool {
+	if len(o.Scenario.Sweep) > 0 && o.Sweep == nil {
+		return false
+	}
 	return f.on == play.OnSim && o.History.Meta.On == play.OnSim && o.Run.Lock == o.Run.Reference() && o.Report == nil && o.History.Meta.Seed == cmp.Or(o.Run.Seed, 1)
 }
 
