@@ -153,7 +153,7 @@ to. If SCENARIO/RUN names one run, --lock can replace its lock by any other.`,
 	f.shardFlags.option(c)
 	f.ci.options(c)
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
-	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, but not their expectations")
+	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, but not their expectations; the layout becomes that of the catalogue")
 	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	return c
 }
@@ -194,6 +194,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		for _, s := range chosen {
 			if err := files.CheckWritable(s.scenario.File); err != nil {
 				return fmt.Errorf("--rewrite: %w", err)
+			}
+			if info, err := os.Stat(s.scenario.File); err == nil && info.Mode().Perm()&0o222 == 0 {
+				return fmt.Errorf("--rewrite: %s is read-only; make it writable first", s.scenario.File)
 			}
 		}
 	}
