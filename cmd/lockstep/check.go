@@ -255,6 +255,10 @@ func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, e
 			continue
 		}
 		o := p.judge(h)
+		if page := p[h.Meta.Scenario]; pageless(o) && f.files[page] {
+			f.without = append(f.without, unjudged(file, ".jsonl", exitInput, fmt.Sprintf("%s: %s has no run %s, and does not say what to expect", file, page.File, o.Run.ID())))
+			continue
+		}
 		f.shows[o] = file
 		outcomes = append(outcomes, o)
 		switch dir := filepath.Dir(file); {

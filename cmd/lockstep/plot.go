@@ -78,6 +78,9 @@ func (f *plotFlags) checkPlot() error {
 	case f.seeds < 1 || f.seeds > mostPlotSeeds:
 		return fmt.Errorf("--seeds %d: it must be between 1 and %d", f.seeds, mostPlotSeeds)
 	}
+	if err := tooManySeeds(f.seed, f.seeds); err != nil {
+		return err
+	}
 	return f.check()
 }
 
