@@ -31,7 +31,7 @@ type selection struct {
 // choose finds the scenarios that the arguments name: SCENARIO or SCENARIO/RUN of the catalogue, or files. Without arguments it is the
 // whole catalogue. If locks are named, only their runs are chosen. If an argument names one run, the locks replace the one in it.
 func choose(ctx context.Context, k known, args, locks []string) ([]selection, error) {
-	args, locks = once(args), once(locks)
+	locks = once(locks)
 	for _, l := range locks {
 		if err := k.check(l); err != nil {
 			return nil, err
