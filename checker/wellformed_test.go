@@ -21,9 +21,9 @@ func TestCheckMalformed(t *testing.T) {
 		{"a clock stands still", "5 c1 fault drift ppm=-1000000", "line 2: c1 has a clock that does not advance: -1000000 ppm"},
 		{"a lease without a name", "5 c1 invoke acquire\n6 c1 ok acquire until=9", "line 3: c1 acquires a lease without a name"},
 		{"a lease handed out twice", "5 c1 invoke acquire\n6 c1 ok acquire c1#1 until=9\n7 c1 invoke acquire\n8 c1 ok acquire c1#1 until=9", "line 5: lease c1#1 was already handed out on line 3"},
-		{"a negative TTL", "ttl -1", "the TTL or the bound of the probe is negative"},
+		{"a negative TTL", "ttl -1", "line 1: the TTL or the bound of the probe is negative"},
 		{"keys without end", "0 c1 invoke acquire keys=2000\n1 c1 fail acquire", "line 2: a lease of 2000 keys on each node; there can be 0 to 1000"},
-		{"a negative bound", "bound -1", "the TTL or the bound of the probe is negative"},
+		{"a negative bound", "bound -1", "line 1: the TTL or the bound of the probe is negative"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			h := handmade.History(t, c.story)

@@ -92,7 +92,7 @@ type Span struct{ From, To int }
 func Of(h *history.History) *Facts {
 	f := &Facts{
 		History:     h,
-		Malformed:   malformed(h),
+		Malformed:   WellFormed(h),
 		byLabel:     map[string]int{},
 		HoldsOf:     map[string][]int{},
 		Successor:   map[string]*Lease{},

@@ -1,16 +1,22 @@
 package facts
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"lockstep/sim/history"
 )
 
-// malformed returns an error if the history contradicts itself. The error names the line of the event as [history.History.WriteTo]
-// writes the history.
-func malformed(h *history.History) error {
+// A Contradiction says on which line a history contradicts itself, as [history.History.WriteTo] writes it.
+type Contradiction struct {
+	Line int
+	What string
+}
+
+func (c *Contradiction) Error() string { return fmt.Sprintf("line %d: %s", c.Line, c.What) }
+
+// WellFormed returns a [Contradiction] if the history contradicts itself.
+func WellFormed(h *history.History) error {
 	type operation struct {
 		process string
 		id      int
@@ -23,7 +29,7 @@ func malformed(h *history.History) error {
 	)
 	for i, e := range h.Events {
 		fail := func(format string, args ...any) error {
-			return fmt.Errorf("line %d: %s", lineOf(i), fmt.Sprintf(format, args...))
+			return &Contradiction{lineOf(i), fmt.Sprintf(format, args...)}
 		}
 		if e.At < now {
 			return fail("time runs backwards, from %v to %v", now, e.At)
@@ -74,7 +80,7 @@ func malformed(h *history.History) error {
 		}
 	}
 	if h.Meta.TTL < 0 || h.Meta.Bound < 0 {
-		return errors.New("the TTL or the bound of the probe is negative")
+		return &Contradiction{1, "the TTL or the bound of the probe is negative"}
 	}
 	return nil
 }

@@ -201,17 +201,3 @@ func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && runtime.GOOS != "js" && term.IsTerminal(int(f.Fd()))
 }
-
-// output is standard output. It remembers the first error of a write.
-type output struct {
-	*os.File
-	err error
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	n, err := o.File.Write(b)
-	if err != nil && o.err == nil {
-		o.err = err
-	}
-	return n, err
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lockstep/checker"
 	"lockstep/clients"
 	"lockstep/reports/explorer"
 	"lockstep/reports/pictures"
@@ -91,6 +92,9 @@ func rewrite(c *cobra.Command, chosen []selection, outcomes []*play.Outcome) err
 			outcomes = outcomes[1:]
 			if o.Report != nil {
 				return fmt.Errorf("%s is left as it was: the run %s did not end", s.scenario.File, o.Run.ID())
+			}
+			if o.Result.Verdict == checker.Inconclusive && o.ExpectedVerdict() != checker.Inconclusive {
+				return fmt.Errorf("%s is left as it was: the run %s proves nothing", s.scenario.File, o.Run.ID())
 			}
 			s.scenario.Runs[i].Renew(o.Timeline(), o.History.Meta.Checksum)
 		}

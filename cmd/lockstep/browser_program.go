@@ -37,6 +37,7 @@ func compileProgram(ctx context.Context, told io.Writer) (*playground.Program, e
 	if err != nil {
 		return nil, err
 	}
+	defer hold()()
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithTimeout(ctx, compileLimit)
 	defer cancel()

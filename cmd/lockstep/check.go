@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep/checker"
+	"lockstep/checker/facts"
 	"lockstep/reports"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
@@ -134,6 +135,7 @@ func (f *runFlags) keep(c *cobra.Command, outcomes []*play.Outcome) error {
 	if f.out == "" {
 		return nil
 	}
+	defer hold()()
 	var bar *progressLine
 	if !f.json && !f.verbose {
 		bar = progress(c.ErrOrStderr(), len(outcomes)) // pictures take longer than runs
@@ -253,6 +255,10 @@ func (f *runFlags) saved(ctx context.Context, args []string) ([]*play.Outcome, e
 			continue
 		}
 		o := p.judge(h)
+		if page := p[h.Meta.Scenario]; pageless(o) && f.files[page] {
+			f.without = append(f.without, unjudged(file, ".jsonl", exitInput, fmt.Sprintf("%s: %s has no run %s, and does not say what to expect", file, page.File, o.Run.ID())))
+			continue
+		}
 		f.shows[o] = file
 		outcomes = append(outcomes, o)
 		switch dir := filepath.Dir(file); {
@@ -283,9 +289,21 @@ func readHistory(ctx context.Context, name string) (*history.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := history.ReadHistory(bytes.NewReader(data))
+	h, err := parseHistory(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	return h, nil
+}
+
+// parseHistory parses a history that does not contradict itself. Errors begin with the number of the line.
+func parseHistory(data []byte) (*history.History, error) {
+	h, err := history.ReadHistory(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	if wrong, ok := errors.AsType[*facts.Contradiction](facts.WellFormed(h)); ok {
+		return nil, fmt.Errorf("%d: %s", wrong.Line, wrong.What)
 	}
 	return h, nil
 }

@@ -136,6 +136,14 @@ func exitOf(findings []finding) error {
 	return worst(all)
 }
 
+// some returns the first reasons, and how many more there are.
+func some(reasons []string) []string {
+	if len(reasons) <= reports.ReasonsShown {
+		return reasons
+	}
+	return append(slices.Clone(reasons[:reports.ReasonsShown]), fmt.Sprintf("and %d more reasons", len(reasons)-reports.ReasonsShown))
+}
+
 // head is the result of a run in one line.
 func (g finding) head() string {
 	return g.run + ": " + g.verdict()
@@ -153,7 +161,7 @@ func (g finding) verdict() string {
 // the command that shows it.
 func (g finding) explanation() string {
 	var b strings.Builder
-	for _, reason := range g.reasons {
+	for _, reason := range some(g.reasons) {
 		fmt.Fprintln(&b, oneLine(reason))
 	}
 	if g.o != nil {

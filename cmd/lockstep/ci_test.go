@@ -25,6 +25,7 @@ import (
 	"lockstep/checker/facts"
 	"lockstep/clients"
 	"lockstep/internal/draws"
+	"lockstep/reports"
 	"lockstep/scenarios/play"
 	"lockstep/scenarios/script"
 	"lockstep/sim/history"
@@ -400,5 +401,23 @@ func TestHistoriesBesideUnreadable(t *testing.T) {
 	files, _, err := histories(dir)
 	if want := []string{"a/single.jsonl", "private", "z/single.jsonl"}; err != nil || !slices.Equal(files, want) {
 		t.Errorf("%v, %v; want %v", files, err, want)
+	}
+}
+
+// Of 20,000 reasons only the first are shown.
+func TestSomeReasons(t *testing.T) {
+	all := make([]string, reports.ReasonsShown+3)
+	for i := range all {
+		all[i] = fmt.Sprint("reason ", i)
+	}
+	if got := some(all[:reports.ReasonsShown]); len(got) != reports.ReasonsShown {
+		t.Errorf("%q", got)
+	}
+	got := some(all)
+	if len(got) != reports.ReasonsShown+1 || got[reports.ReasonsShown-1] != all[reports.ReasonsShown-1] || got[reports.ReasonsShown] != "and 3 more reasons" {
+		t.Errorf("%q", got)
+	}
+	if told := (finding{reasons: all}).explanation(); strings.Count(told, "reason ") != reports.ReasonsShown {
+		t.Errorf("%s", told)
 	}
 }

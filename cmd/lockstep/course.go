@@ -106,6 +106,7 @@ func (f *runFlags) courseFiles(c *cobra.Command, live bool) ([]sites.File, error
 	if err != nil {
 		return nil, err
 	}
+	defer hold()()
 	defer module.remove()
 	pages.Go = module.version
 	files, err := pages.Files()

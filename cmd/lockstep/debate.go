@@ -42,7 +42,7 @@ DIR must be new or empty, or contain a site that debate has written, which is re
 	}
 	c.Flags().Var((*fileValue)(&f.out), "out", "write the site to `DIR`")
 	c.Flags().BoolVar(&live, "live", false, "let readers change the runs and play them again in their browsers")
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "the seed of all random draws (default 1, or that of the scenario)")
+	c.Flags().Var((*seedValue)(&f.seed), "seed", "derive all random draws from `N` (default 1, or the seed of the scenario)")
 	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	f.bounds(c, "")
 	return c

@@ -204,6 +204,9 @@ func (f *exploreFlags) check(c *cobra.Command, args []string) error {
 // mostProcesses is how many processes of a kind a run can have: n1 to n9.
 const mostProcesses = 9
 
+// mostTTL is the longest TTL that is explored. Clients wait for several of them, and a step takes at most [history.MaxDuration].
+const mostTTL = history.MaxDuration / 10
+
 // checkShape checks what explore and limits have in common.
 func (f *exploreFlags) checkShape(c *cobra.Command) error {
 	switch {
@@ -217,6 +220,8 @@ func (f *exploreFlags) checkShape(c *cobra.Command) error {
 		return fmt.Errorf("--min-replicas %d: it must be between 0 and %d", f.shape.MinReplicas, mostProcesses)
 	case c.Flags().Changed("ttl") && f.shape.TTL <= 0:
 		return fmt.Errorf("--ttl %v: it must be longer than 0s", f.shape.TTL)
+	case f.shape.TTL > mostTTL:
+		return fmt.Errorf("--ttl %v: it must be at most %v", f.shape.TTL, mostTTL)
 	case tooLittle(f.memory):
 		return errTooLittle(f.memory)
 	case f.workers < 0:
@@ -381,7 +386,15 @@ func (f *exploreFlags) start(s *search.Search) (stop func(), err error) {
 	if err != nil && runtime.GOOS != "js" {
 		return nil, err
 	}
-	return s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: taskLimit, Memory: f.memory, Memo: f.memo(f.known)})
+	end, err := s.Start(&workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.workers, Limit: taskLimit, Memory: f.memory, Memo: f.memo(f.known)})
+	if err != nil {
+		return nil, err
+	}
+	ordered := hold()
+	return func() {
+		end()
+		ordered()
+	}, nil
 }
 
 // taskLimit is how long a worker may take for a task, which is some hundred runs.

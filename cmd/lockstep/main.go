@@ -77,12 +77,14 @@ func run(k known, args []string) int {
 
 	app := newApp(k)
 	app.SetArgs(args)
-	out := &output{File: os.Stdout}
+	out, said := &output{File: os.Stdout}, &output{File: os.Stderr}
 	app.SetOut(out)
+	app.SetErr(said)
 	if onGitHub() {
 		app.SetOut(&guard{w: out})
-		app.SetErr(&guard{w: os.Stderr})
+		app.SetErr(&guard{w: said})
 	}
+	go heed(ctx, stop, out, said)
 	err := noWord(app, args)
 	if err == nil {
 		err = app.ExecuteContext(ctx)
@@ -97,7 +99,7 @@ func run(k known, args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	case ctx.Err() != nil:
-		fmt.Fprintln(os.Stderr, "lockstep: interrupted")
+		interrupted(os.Stderr)
 	default:
 		fmt.Fprintln(app.ErrOrStderr(), "lockstep:", told(err))
 	}

@@ -72,6 +72,9 @@ func (f *matrixFlags) print(c *cobra.Command, args []string) error {
 	if f.seeds < 1 || f.seeds > mostSeeds {
 		return fmt.Errorf("--seeds %d: it must be between 1 and %d", f.seeds, mostSeeds)
 	}
+	if err := tooManySeeds(f.seed, f.seeds); err != nil {
+		return err
+	}
 	if f.json && f.markdown {
 		return errors.New("--json and --markdown are two formats; choose one")
 	}

@@ -78,6 +78,9 @@ func (f *plotFlags) checkPlot() error {
 	case f.seeds < 1 || f.seeds > mostPlotSeeds:
 		return fmt.Errorf("--seeds %d: it must be between 1 and %d", f.seeds, mostPlotSeeds)
 	}
+	if err := tooManySeeds(f.seed, f.seeds); err != nil {
+		return err
+	}
 	return f.check()
 }
 
@@ -92,6 +95,7 @@ func (f *plotFlags) play(c *cobra.Command, cases []play.Case, each func(i int, o
 		return err
 	}
 	s := &workers.Supervisor{Command: func() *exec.Cmd { return exec.Command(self) }, Workers: f.atOnce(), Limit: f.limit, Memory: f.memory}
+	defer hold()()
 	bar := progress(c.ErrOrStderr(), len(cases))
 	bar.describe("runs")
 	early, next := map[int]*play.Outcome{}, 0

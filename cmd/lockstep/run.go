@@ -153,7 +153,7 @@ to. If SCENARIO/RUN names one run, --lock can replace its lock by any other.`,
 	f.shardFlags.option(c)
 	f.ci.options(c)
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print each timeline")
-	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, but not their expectations")
+	c.Flags().BoolVar(&f.rewrite, "rewrite", false, "renew the timelines in the files named, but not their expectations; the layout becomes that of the catalogue")
 	c.Flags().IntVar(&f.workers, "workers", 0, "number of processes (default one per core)")
 	return c
 }
@@ -194,6 +194,9 @@ func (f *runFlags) run(c *cobra.Command, args []string) error {
 		for _, s := range chosen {
 			if err := files.CheckWritable(s.scenario.File); err != nil {
 				return fmt.Errorf("--rewrite: %w", err)
+			}
+			if info, err := os.Stat(s.scenario.File); err == nil && info.Mode().Perm()&0o222 == 0 {
+				return fmt.Errorf("--rewrite: %s is read-only; make it writable first", s.scenario.File)
 			}
 		}
 	}
@@ -314,6 +317,7 @@ func (f *runFlags) runAll(c *cobra.Command, cases []play.Case) ([]*play.Outcome,
 		Memo:    memo,
 		Notice:  func(text string) { fmt.Fprintln(c.ErrOrStderr(), reports.Visible(text)) },
 	}
+	defer hold()()
 	bar := progress(c.ErrOrStderr(), own)
 	outcomes := make([]*play.Outcome, len(cases))
 	err = search.RunAll(c.Context(), s, cases, func(i int, o *play.Outcome) {
@@ -365,7 +369,7 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*play.Outcome) 
 			continue
 		}
 		fmt.Fprintf(w, "\n%s\n", called(o))
-		for _, u := range o.Result.Unmet {
+		for _, u := range some(o.Result.Unmet) {
 			printWrapped(w, "nothing is proved: "+u)
 		}
 		if len(o.Result.Unmet) > 0 && f.on == play.OnReal && o.Report == nil {
@@ -395,8 +399,12 @@ func (f *runFlags) printDifferences(c *cobra.Command, outcomes []*play.Outcome) 
 	}
 }
 
-// isSaved reports whether a run is the one whose timeline its scenario file has: with the same lock and seed, in simulation.
+// isSaved reports whether a run is the one whose timeline its scenario file has: with the same lock and seed, in simulation. The history of
+// a sweep is that of one position; the file also says how many there are.
 func (f *runFlags) isSaved(o *play.Outcome) bool {
+	if len(o.Scenario.Sweep) > 0 && o.Sweep == nil {
+		return false
+	}
 	return f.on == play.OnSim && o.History.Meta.On == play.OnSim && o.Run.Lock == o.Run.Reference() && o.Report == nil && o.History.Meta.Seed == cmp.Or(o.Run.Seed, 1)
 }
 

@@ -134,6 +134,7 @@ func serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 		return err
 	case <-ctx.Done():
 	}
+	defer hold()()
 	bounded, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if s.Shutdown(bounded) != nil {

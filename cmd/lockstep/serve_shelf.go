@@ -19,7 +19,6 @@ import (
 	"lockstep/reports/explorer"
 	"lockstep/scenarios/files"
 	"lockstep/scenarios/play"
-	"lockstep/sim/history"
 )
 
 // A shelf serves a directory of runs.
@@ -204,7 +203,7 @@ func (s *shelf) judge(file string) (*play.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := history.ReadHistory(bytes.NewReader(data))
+	h, err := parseHistory(data)
 	if err != nil {
 		return nil, fmt.Errorf("line %w", err)
 	}

@@ -45,7 +45,11 @@ For a talk, --wide makes that picture a slide. --step N draws the run up to its 
 with a sentence that says what happened. The last step is the whole run with its verdict.
 --step all writes them all, with a number in each name; nothing moves from one slide to the next.
 With --animate, the SVG plays the run in a browser, in up to half a minute, and begins again. It has no
-script, so it plays in an <img>. On paper, and for readers who prefer reduced motion, it stands still.`,
+script, so it plays in an <img>. On paper, and for readers who prefer reduced motion, it stands still.
+
+Exit status: 0 shown, whatever the verdict; 1 another verdict than the scenario expects; 2 the run
+proved nothing, although it was expected to; 3 something could not be run, read or written. A
+history does not say what was expected: its status is 0.`,
 		Example: `  lockstep show clock-jump
   lockstep show pause-after-acquire/redlock --svg pause.svg --png pause.png
   lockstep show failover-lag/single --lock redislock

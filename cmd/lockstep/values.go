@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 
 	"lockstep/sim/workers"
@@ -40,6 +42,14 @@ func (v *seedValue) Set(s string) error {
 
 func (v *seedValue) String() string { return strconv.FormatUint(uint64(*v), 10) }
 func (*seedValue) Type() string     { return "seed" }
+
+// tooManySeeds returns an error if there are not so many seeds from the first on.
+func tooManySeeds(first uint64, seeds int) error {
+	if last := uint64(math.MaxUint64) - uint64(seeds-1); first > last {
+		return fmt.Errorf("--seed %d: with --seeds %d it must be at most %d", first, seeds, last)
+	}
+	return nil
+}
 
 // fileValue is the value of an option that names a file or a directory. It must not be empty: an empty name is mostly a shell variable
 // that is not set.

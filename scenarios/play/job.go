@@ -117,6 +117,9 @@ func RunAll(ctx context.Context, s *workers.Supervisor, cases []Case, each func(
 	var places []int // of the jobs among the cases
 	session := session(cases)
 	for i, c := range cases {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if c.Elsewhere {
 			continue
 		}
@@ -186,10 +189,19 @@ func (c Case) Job(ctx context.Context, i int) (json.RawMessage, error) {
 	}
 	twice := c.On != OnReal && (c.Restless || i%canary == 0)
 	return json.Marshal(job{
-		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: c.On,
+		File: c.Scenario.File, Source: c.source(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: c.On,
 		Speed: c.Scenario.SpeedOf(c.Run, c.Speed), Twice: twice, Restless: c.Restless, Limit: c.Limit, Tries: c.Tries,
 		Servers: c.Servers.URLs(), Prefix: c.prefix, Guests: c.Run.Guests, Program: p, Patience: c.patience(),
 	})
+}
+
+// source is the page with the section of the case only: a page may have thousands.
+func (c Case) source() string {
+	page := *c.Scenario
+	if r, err := page.FindRun(c.Run.ID()); err == nil {
+		page.Runs = []script.Section{r}
+	}
+	return page.String()
 }
 
 // patience returns the factor by which the limit is multiplied for the case; 0, which counts as 1, for a native run.
@@ -398,7 +410,7 @@ func (c Case) TaskJob(ctx context.Context, task any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return json.Marshal(job{
-		File: c.Scenario.File, Source: c.Scenario.String(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: OnSim, Task: data, Guests: c.Run.Guests, Program: p, Patience: c.patience(),
+		File: c.Scenario.File, Source: c.source(), Run: c.Run.ID(), Lock: c.Run.Lock, Seed: c.seed(), On: OnSim, Task: data, Guests: c.Run.Guests, Program: p, Patience: c.patience(),
 	})
 }
 

@@ -66,6 +66,8 @@ func ParseHave(text string) (Have, error) {
 		return Have{}, err
 	case err != nil:
 		return Have{}, fmt.Errorf("%s: %w", name, err)
+	case strings.HasPrefix(value, "-"): // after a sign
+		return Have{}, fmt.Errorf("%s: two signs; write one", text)
 	case v <= 0:
 		return Have{}, fmt.Errorf("%s: it must be above 0", text)
 	}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"lockstep/checker"
@@ -99,7 +98,7 @@ func (l *limits) survey(ctx context.Context, shapes []Shape) error {
 		c := SheetRun{Workload: cmp.Or(shape.Workload, Once)}
 		switch {
 		case len(y.Broken) > 0:
-			c.Unfit, _, _ = strings.Cut(y.Broken[0].Why, "\n")
+			c.Unfit = headOf(y.Broken[0].Why)
 		case y.Differs != "":
 			return fmt.Errorf("%w: %s", ErrNotReproducible, y.Differs)
 		case y.Inapplicable != "":

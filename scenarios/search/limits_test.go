@@ -208,7 +208,7 @@ func TestParseHave(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"pause": "NAME=VALUE", "puase=1s": `did you mean "pause"?`, "pause=1": "must be a duration", "pause=-1s": "must not be negative", "pause=0s": "above 0",
-		"pause=9999h": "out of range", "drift=200": "a rate such as 200ppm", "drift=x": "a rate", "lost-nodes=x": "whole number", "jump=--1s": "above 0",
+		"pause=9999h": "out of range", "drift=200": "a rate such as 200ppm", "drift=x": "a rate", "lost-nodes=x": "whole number", "jump=--1s": "two signs",
 	} {
 		if _, err := ParseHave(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -89,6 +89,19 @@ func (s *Sheet) Sum() string {
 	return text + "."
 }
 
+// headOf is the first line of a reason, and the next one, such as the first goroutine, if that line ends with a colon.
+func headOf(why string) string {
+	head, rest, _ := strings.Cut(why, "\n")
+	if !strings.HasSuffix(head, ":") {
+		return head
+	}
+	next, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	if next == "" {
+		return strings.TrimSuffix(head, ":")
+	}
+	return head + " " + next
+}
+
 // Sentences says what the table does not: what is left out, how many runs there were, and up to which pause mutual exclusion holds.
 func (s *Sheet) Sentences() []string {
 	var all []string
@@ -106,7 +119,7 @@ func (s *Sheet) Sentences() []string {
 		all = append(all, s.Sum())
 	}
 	for _, b := range s.Broken {
-		why, _, _ := strings.Cut(b.Why, "\n")
+		why := headOf(b.Why)
 		plan := "one of the perturbed runs"
 		if len(b.Plan) > 0 {
 			plan = b.Plan[0].String()

@@ -127,6 +127,7 @@ func (s *Search) sweep(ctx context.Context, c play.Case) (*play.Outcome, error) 
 			worst, sum.Reduced = small, small.Scenario.LanesText()
 		}
 	}
+	worst.Run.Golden, worst.Run.GoldenLine = c.Run.Golden, c.Run.GoldenLine // and not that of the reduced run
 	sum.Also = besides(worst.Broken(), breaches)
 	worst.Sweep, sum.Page, worst.Scenario = sum, worst.Scenario, c.Scenario
 	return worst, nil

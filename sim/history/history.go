@@ -11,6 +11,7 @@ import (
 	"hash/crc32"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -369,6 +370,9 @@ func ReadHistory(r io.Reader) (*History, error) {
 			return nil, fmt.Errorf("%d: %w", line, err)
 		}
 		if h.Foreign {
+			if err := timed(text, e); err != nil {
+				return nil, fmt.Errorf("%d: %w", line, err)
+			}
 			if err := words.check(*e); err != nil {
 				return nil, fmt.Errorf("%d: %w", line, err)
 			}
@@ -387,10 +391,37 @@ func ReadHistory(r io.Reader) (*History, error) {
 	if first.Events > 0 && first.Events != len(h.Events) {
 		return nil, fmt.Errorf("1: this line says that the history has %d events, but it has %d", first.Events, len(h.Events))
 	}
+	if h.Foreign {
+		if i := strayBite(h.Events); i >= 0 {
+			return nil, fmt.Errorf("%d: no fault has the id %d; a bite has that of the fault which had an effect", i+2, h.Events[i].ID)
+		}
+	}
 	if !h.Foreign && first.Sum != sum(whole) && first.Sum != sum(events) {
 		return nil, fmt.Errorf(`1: the history is not as it was written: its sum was %s, and is %s; without "sum" in this line it is judged as a history from elsewhere`, first.Sum, sum(whole))
 	}
 	return h, nil
+}
+
+// timed returns an error if an event does not say when it was. Without a number there, it would count as the first.
+func timed(text []byte, e *Event) error {
+	var when struct {
+		At *time.Duration `json:"at"`
+	}
+	if e.At == 0 && json.Unmarshal(text, &when) == nil && when.At == nil {
+		return errors.New(`an event must have "at", the time since the start in nanoseconds`)
+	}
+	return nil
+}
+
+// strayBite returns the index of a bite of which there is no fault, or -1.
+func strayBite(events []Event) int {
+	faults := map[int]bool{}
+	for _, e := range events {
+		if e.Kind == Injected {
+			faults[e.ID] = true
+		}
+	}
+	return slices.IndexFunc(events, func(e Event) bool { return e.Kind == Bite && !faults[e.ID] })
 }
 
 // strictly is json.Unmarshal, but rejects unknown fields.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // operations are what clients invoke; remarks are events of clients without an invocation.
@@ -39,6 +41,7 @@ type vocabulary struct {
 	lock             string
 	names            []string        // of the locks, if there are several
 	leases           map[string]bool // that were granted
+	paused           map[string]bool // what was paused at some time
 }
 
 // checkMeta returns an error if the first line names a process twice, or a replica of an unknown node: a node that counts twice
@@ -53,10 +56,17 @@ func checkMeta(m Meta) error {
 		switch {
 		case name == "":
 			return errors.New("a process without a name")
+		case name == onNetwork || strings.ContainsFunc(name, unprintable):
+			return fmt.Errorf("a process cannot be called %q; a name is one word, such as c1, and not %s", name, onNetwork)
 		case seen[name]:
 			return fmt.Errorf("two processes are called %q", name)
 		}
 		seen[name] = true
+	}
+	for i, name := range m.Names {
+		if slices.Contains(m.Names[:i], name) {
+			return fmt.Errorf(`"names": %q occurs twice; each lock must occur once`, name)
+		}
 	}
 	for replica, node := range m.Replicas {
 		if !slices.Contains(m.Nodes, node) {
@@ -69,8 +79,10 @@ func checkMeta(m Meta) error {
 	return nil
 }
 
+func unprintable(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
+
 func newVocabulary(m Meta) *vocabulary {
-	v := &vocabulary{clients: slices.Clone(m.Clients), names: m.Names, leases: map[string]bool{}}
+	v := &vocabulary{clients: slices.Clone(m.Clients), names: m.Names, leases: map[string]bool{}, paused: map[string]bool{}}
 	if m.Probe != "" {
 		v.clients = append(v.clients, m.Probe)
 	}
@@ -90,6 +102,12 @@ func (v *vocabulary) check(e Event) error {
 		return fmt.Errorf(`kind %s: an event of this kind has no "op"; leave it out`, e.Kind)
 	default:
 		return fmt.Errorf("kind %s: %w", e.Kind, Unknown("op", e.Op, known))
+	}
+	switch {
+	case e.Sent < 0 || e.Sent > e.At:
+		return fmt.Errorf(`"sent": %d must be from 0 to %d, which is "at": a message causes nothing before it is sent`, e.Sent, e.At)
+	case e.Fence < 0:
+		return fmt.Errorf(`"fence": %d must not be negative`, e.Fence)
 	}
 	switch e.Kind {
 	case Invoke, OK, Fail, Info:
@@ -134,6 +152,9 @@ func (v *vocabulary) operation(e Event) error {
 	}
 	if e.Until == 0 && (e.Kind == OK && (e.Op == Acquire || e.Op == Extend) || e.Op == Renew) {
 		return fmt.Errorf(`%s %s of %s must have an "until": when the lease ends by the steady clock of %[3]s, or %[4]d if it has no end`, e.Kind, e.Op, e.Process, NoEnd)
+	}
+	if e.Until < 0 {
+		return fmt.Errorf(`"until": %d must not be negative: it is a time by the steady clock of %s`, e.Until, e.Process)
 	}
 	if e.Op == Acquire && e.Lock == "" {
 		return fmt.Errorf(`%s acquire of %s without "lock", the name of the lock`, e.Kind, e.Process)
@@ -197,7 +218,12 @@ func (v *vocabulary) change(e Event) error {
 // fault checks an event of the nemesis.
 func (v *vocabulary) fault(e Event) error {
 	f, err := ParseFault(e.Value)
+	if _, pause := f.(Pause); pause || e.Op == (Pause{}).Verb() {
+		v.paused[e.Process] = true
+	}
 	switch {
+	case e.Kind == Injected && e.Op == (Resume{}).Verb() && !v.paused[e.Process] && slices.Contains(v.everybody(), e.Process):
+		return fmt.Errorf("%s is resumed, and was not paused; an earlier fault must pause it", e.Process)
 	case e.Value == "" && slices.Contains(v.everybody(), e.Process):
 		return nil // it affects a process, and its op is enough
 	case err != nil:
@@ -239,6 +265,8 @@ func (v *vocabulary) sameLock(e Event) error {
 func (v *vocabulary) lease(label string) error {
 	if client, number, ok := strings.Cut(label, "#"); !ok || number == "" || !slices.Contains(v.clients, client) {
 		return fmt.Errorf("the lease %q must be named after its client, such as %s#1", label, append(v.clients, "c1")[0])
+	} else if n, err := strconv.Atoi(number); err == nil && n < 1 {
+		return fmt.Errorf("the lease %q must have a number from 1, such as %s#1", label, client)
 	}
 	return nil
 }
