@@ -61,8 +61,9 @@ type membership struct {
 	sentinel bool // it is a sentinel, not a node
 }
 
-// syncLimit is how long a replica may take for its first copy, and sentinels until they know all servers.
-const syncLimit = 10 * time.Second
+// syncLimit is how long a replica may take for its first copy, and sentinels until they know all servers. On a busy machine a copy, for which the
+// primary forks, has taken more than ten seconds.
+const syncLimit = 30 * time.Second
 
 // Group makes a group of nodes of the cluster, and returns when all replicas are in sync. It is called before the clients are
 // added.

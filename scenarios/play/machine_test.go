@@ -390,7 +390,7 @@ func TestMachineFinds(t *testing.T) {
 		"redlock-no-elapsed-check":     "expired on return violated, broken assumption \"bounded (pause|delay)\"",
 	} {
 		t.Run(lock, func(t *testing.T) {
-			c := exec.Command(os.Args[0], "-test.run=^TestMachine$", "-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1s", "-rapid.checks=1000")
+			c := exec.Command(os.Args[0], "-test.run=^TestMachine$", "-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1s", "-rapid.checks=5000")
 			c.Env = append(os.Environ(), machineLock+"="+lock)
 			out, err := c.CombinedOutput()
 			if err == nil {
