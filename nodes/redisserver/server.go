@@ -55,7 +55,7 @@ type Server struct {
 
 const (
 	startTries = 10               // how many ports to try, since another process may take one
-	startLimit = 10 * time.Second // for a server to accept connections
+	startLimit = 30 * time.Second // for a server to accept connections; with a slow disk it has taken more than ten
 	startPoll  = 2 * time.Millisecond
 )
 
