@@ -470,10 +470,11 @@ func (ix *index) takenForOver(k facts.Life) (remained []facts.Stretch, faults []
 				told = i
 			}
 		}
-		if began, ok := ix.Invocation[told]; ok {
-			told = began
+		since := told
+		if call, ok := ix.Invocation[told]; ok {
+			since = call // in which the lock may have read the clock
 		}
-		gained := ix.Events[in].Wall - ix.Events[told].Wall
+		gained := ix.Events[in].Wall - ix.Events[since].Wall
 		if left <= 0 || gained < left {
 			continue
 		}

@@ -18,10 +18,10 @@ import (
 // the token for a value cannot tell them apart.
 //
 // A key whose lease is over by the clock of its owner, or would be if that clock were right, belongs to nobody, even if it still
-// exists: a lock without a TTL has to take it over. Nor does a key belong to anybody whose client has asked to release the lease. A key whose lease was never obtained belongs to nobody one TTL after the request for it: its
-// value may be the time of its end, which the history does not show. Effects that a server replicates from its primary belong to
-// no client. Nor does a key that is not the key of any lease, such as a list of waiters: any client may remove a waiter that no
-// longer waits.
+// exists: a lock without a TTL has to take it over. Neither does a key belong to anybody once its client has asked to release the
+// lease. A key whose lease was never obtained belongs to nobody one TTL after the request for it: its value may be the time of its
+// end, which the history does not show. Effects that a server replicates from its primary belong to no client. A key that is not the
+// key of any lease, such as a list of waiters, belongs to nobody either: any client may remove a waiter that no longer waits.
 func ownerOnly(ix *index) []Violation {
 	verbs := map[string]string{history.Over: "overwrote", history.Retime: "re-timed", history.Delete: "deleted"}
 	var found []Violation
@@ -103,8 +103,8 @@ func (ix *index) sameToken(label string, e history.Event) (Assumption, []int) {
 }
 
 // heldKeys returns the names of the keys that the leases of a lock had when they were obtained: those that all of them had, if there are any. A
-// key that only some had is one by which clients wait, for example a list in which a client that had left was still there. Nor does a key
-// count that is left behind, such as one that names the last holder.
+// key that only some had is one by which clients wait, for example a list in which a client that had left was still there. A key that
+// releases leave behind, such as one that names the last holder, does not count either.
 func (ix *index) heldKeys() map[string]bool {
 	had := map[string]map[string]map[string]bool{} // lock → key → label
 	leases := map[string]map[string]bool{}         // lock → label
@@ -186,8 +186,9 @@ func (ix *index) over(label string, t time.Duration) bool {
 	return ended
 }
 
-// released reports whether the client of a lease has asked to release it by event i, unless it relies then on a lease that never had a key: this
-// one stands for both. The outcome does not matter. Some locks write into the key that it is free, and leave it there, even if the answer is lost.
+// released reports whether the client of a lease has asked to release it by event i. It does not matter whether the client got an answer: some
+// locks write into the key that it is free, and leave it there. A reentrant lock has one key for several leases of a client. If one of these,
+// which has no key of its own, still lasts, the lease with the key does not count as released.
 func (ix *index) released(label string, i int) bool {
 	client, t := history.Client(label), ix.At(i)
 	shared := slices.ContainsFunc(ix.Holds, func(h facts.Lease) bool {

@@ -3,6 +3,7 @@ package broken
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -18,17 +19,7 @@ var reentrantFlag = clients.Lock{
 	Name:  "single-reentrant-flag",
 	About: "single, whose client can take it again, and which does not count how often",
 	Like:  []string{"single"},
-	New: func(env clients.Env) clients.Locker {
-		l := newJoining(env)
-		l.most = 1
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := l.acquire(ctx, name, ttl)
-			if err != nil {
-				return nil, err
-			}
-			return lease, nil
-		})
-	},
+	New:   joinable(1, func(l *joinedLease) clients.Lease { return l }),
 }
 
 // reentrantExtends counts the leases, but the extension of any of them sets the TTL of the key that they share. To be caught, it needs a client
@@ -37,30 +28,31 @@ var reentrantExtends = clients.Lock{
 	Name:  "single-reentrant-extends",
 	About: "single-extend, whose client can take it again; the extension of an inner lease may shorten the key",
 	Like:  []string{"single-extend"},
-	New: func(env clients.Env) clients.Locker {
-		l := newJoining(env)
-		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
-			lease, err := l.acquire(ctx, name, ttl)
-			if err != nil {
-				return nil, err
-			}
-			return &joinedExtended{lease}, nil
-		})
-	},
+	New:   joinable(math.MaxInt, func(l *joinedLease) clients.Lease { return &joinedExtended{l} }),
 }
 
 // joining is a lock whose client can take it again. Then the key gets the TTL of the new lease if that ends later.
 type joining struct {
 	env   clients.Env
 	token string
-	most  int // inner leases that are counted; 0 for any number
+	most  int // how many inner leases are counted
 
 	mu    sync.Mutex
 	inner map[string]int // by the name of the lock
 }
 
-func newJoining(env clients.Env) *joining {
-	return &joining{env: env, token: parts.Token(env.Rand), inner: map[string]int{}}
+// joinable returns a lock that counts a number of inner leases at most. lease makes what the client gets.
+func joinable(most int, lease func(*joinedLease) clients.Lease) clients.New {
+	return func(env clients.Env) clients.Locker {
+		l := &joining{env: env, token: parts.Token(env.Rand), most: most, inner: map[string]int{}}
+		return parts.Acquire(func(ctx context.Context, name string, ttl time.Duration) (clients.Lease, error) {
+			got, err := l.acquire(ctx, name, ttl)
+			if err != nil {
+				return nil, err
+			}
+			return lease(got), nil
+		})
+	}
 }
 
 var joinScript = redis.NewScript(`
@@ -80,9 +72,7 @@ func (l *joining) acquire(ctx context.Context, name string, ttl time.Duration) (
 			return nil, err
 		}
 		l.mu.Lock()
-		if l.inner[name]++; l.most > 0 {
-			l.inner[name] = min(l.inner[name], l.most)
-		}
+		l.inner[name] = min(l.inner[name]+1, l.most)
 		l.mu.Unlock()
 		lease, err = (&parts.Lease{Env: l.env, Name: name, Token: l.token, End: start.Add(ttl)}).Arrived(ctx)
 	}

@@ -21,13 +21,14 @@ const (
 	stopPoll   = 50 * time.Millisecond
 )
 
-// unordered counts what is under way that has something to put in order when the program is interrupted.
-var unordered atomic.Int32
+// holds counts the calls of hold that are not done.
+var holds atomic.Int32
 
-// hold delays the end of an interrupted program until done is called, but at most for orderGrace.
+// hold delays the end of an interrupted program until done is called, but at most for orderGrace. It is for commands that have servers to stop,
+// keys to remove, or results to save.
 func hold() (done func()) {
-	unordered.Add(1)
-	return sync.OnceFunc(func() { unordered.Add(-1) })
+	holds.Add(1)
+	return sync.OnceFunc(func() { holds.Add(-1) })
 }
 
 // heed ends the program after an interruption if it does not end by itself, because it computes or because nobody reads what it prints. Then
@@ -45,7 +46,7 @@ func heed(ctx context.Context, stop func(), all ...*output) {
 			stuck = stuck || now%2 != 0 && now == writes[i]
 			writes[i] = now
 		}
-		if unordered.Load() > 0 && !stuck {
+		if holds.Load() > 0 && !stuck {
 			idle = twice
 		}
 		time.Sleep(stopPoll)

@@ -37,7 +37,7 @@ type claim struct {
 	operation
 	lease string
 	n     int // the lease is the n-th of its client
-	named int // how many tokens stand for it
+	marks int // how many tokens stand for it
 }
 
 type taking struct {
@@ -114,7 +114,7 @@ func (l *Leases) Send(client string, id int, token string) string {
 			a = l.ask(op)
 		}
 		l.tokens[token] = a
-		a.named++
+		a.marks++
 		l.sent[client] = append(l.sent[client], token)
 	}
 	if a.client == client {
@@ -188,15 +188,15 @@ const (
 func (l *Leases) Set(client string, id int, takes Taking, key string, values ...string) (lease, value string) {
 	op := operation{client, id}
 	var a *claim
-	name := func(v string) bool { return len(values) > 1 && l.again[v] && l.tokens[v].named > 1 }
+	ofClient := func(v string) bool { return len(values) > 1 && l.again[v] && l.tokens[v].marks > 1 }
 	for _, v := range values {
 		b := l.tokens[v]
-		if b != nil && !name(v) && (a == nil || b == l.latest[op] || b.client == client && a.client != client) {
+		if b != nil && !ofClient(v) && (a == nil || b == l.latest[op] || b.client == client && a.client != client) {
 			a, value = b, v
 		}
 	}
 	for _, v := range values {
-		if a == nil && len(v) > TokenLength && !name(v) {
+		if a == nil && len(v) > TokenLength && !ofClient(v) {
 			if a = l.contained(client, v); a != nil {
 				value, l.tokens[v] = v, a // a replica, which does not know who has sent it, knows it, too
 			}
