@@ -175,6 +175,23 @@ func TestExploreAccusesNoSoundLock(t *testing.T) {
 	}
 }
 
+// TestReferencesProveAll is what a user writes for a lock that is built in: each run that applies must prove something, with a few exceptions. Runs
+// are played in worker processes, which read them from text.
+func TestReferencesProveAll(t *testing.T) {
+	for i, name := range references {
+		t.Run(name, func(t *testing.T) {
+			if name != waits { // which is played in runs that are changed for it
+				seldom(t, i)
+			}
+			proved := Strict()
+			if name == "watchdog" || name == "redlock-sequential" { // four runs need a lease that ends, or one that is nearly over when it is granted
+				proved = AtLeast(0.95)
+			}
+			Test(t, findLock(t, name), Like(name), proved)
+		})
+	}
+}
+
 // Each reference passes in its own place.
 func TestGatePassesReferences(t *testing.T) {
 	draws.Seldom(t, 2, 4)

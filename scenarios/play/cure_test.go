@@ -1,6 +1,7 @@
 package play
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -238,6 +239,17 @@ func TestSeenCures(t *testing.T) {
 		}
 		if got := cureFor(h, v, c.scenario); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	for moved, want := range map[int]bool{1: true, 2: false} { // of three nodes
+		events := []history.Event{invoke, state(second, history.Set, "lock", 11*second), granted(10 * second), {At: 6 * second, Kind: history.Invoke, Process: "c1", Op: history.Extend, ID: 2, Lease: "c1#1"}}
+		for n := range moved {
+			events = append(events, history.Event{At: 7 * second, Kind: history.State, Op: history.Retime, Process: fmt.Sprint("n", n+1), By: "c1", Key: "lock", Owner: "c1#1", Until: 17 * second})
+		}
+		events = append(events, history.Event{At: 8 * second, Kind: history.OK, Process: "c1", Op: history.Extend, ID: 2, Lease: "c1#1", Until: 16 * second})
+		h := &history.History{Meta: history.Meta{Nodes: []string{"n1", "n2", "n3"}, TTL: 10 * second}, Events: events}
+		if got := movesUnheard(h, checker.Violation{Property: checker.LeaseExclusion, Assumption: checker.None, Events: []int{2, len(events) - 1}}); got != want {
+			t.Errorf("an extension on %d of three nodes moves the end unheard: %t", moved, got)
 		}
 	}
 	cancelled := &history.History{Meta: history.Meta{Nodes: []string{"n1"}, TTL: 10 * second}, Events: []history.Event{

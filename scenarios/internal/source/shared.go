@@ -247,8 +247,6 @@ func (v *variables) fixed(call *ast.CallExpr) bool {
 			switch n := n.(type) {
 			case *ast.FuncLit:
 				return false // its body is searched like that of any function
-			case *ast.UnaryExpr:
-				keeps = keeps || n.Op == token.AND
 			case *ast.Ident:
 				switch of := v.info.Uses[n].(type) {
 				case *types.Var:
